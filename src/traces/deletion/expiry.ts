@@ -21,17 +21,17 @@ export type InUse = (
   now: Date,
 ) => SQL;
 
-/** Partitions of one tick. A step takes up to a few seconds. */
+/** Maximum number of partitions for which one sweep sends messages. */
 const BATCH = 100;
-/** Longer than an isolate may still write to a closed slot. */
+/** Time until a message is sent again. Longer than an isolate may still write to a closed slot. */
 const RESEND_AFTER_MS = 2 * SLOT_CACHE_MS;
-/** Calls of one step. Each deletes up to 10,000 runs, or all runs when all of them expire. */
+/** Maximum number of deleting calls of a step. Each deletes up to 10,000 runs, or all runs when all of them expire. */
 const CALLS = 10;
-/** Other partitions that a step reads, with up to two calls each. Bounds the subrequests of the step. */
+/** Maximum number of other partitions that a step reads, with up to two calls each. Bounds its subrequests. */
 const MAX_PARTITIONS = 400;
 const AT_ONCE = 8;
 
-/** Sends messages for up to `BATCH` partitions with expired traces. One statement when there is none. */
+/** Sends messages for up to `BATCH` partitions that may have expired traces. Takes one statement. */
 export async function sweepExpiredTraces(env: Env, now: Date, isInUse: InUse): Promise<void> {
   const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
   const isWaiting = or(isNull(partitions.expiry_sent_at), lte(partitions.expiry_sent_at, before));
@@ -58,8 +58,8 @@ function isDue({ shortlived, longlived }: ExpiryDays) {
 }
 
 /**
- * Does one bounded step. A partition without runs is closed first. A later step deletes it, when no
- * isolate writes to it any more.
+ * Deletes expired traces of a partition in one bounded step. Closes a partition that has neither runs nor feedback. A
+ * later step deletes it, when no isolate writes to it any more.
  */
 export async function consumeTraceExpiry(
   env: Env,
@@ -88,14 +88,14 @@ export async function consumeTraceExpiry(
   if (expired.is_empty) return closePartition(env, row, { ...expired, now });
   if (expired.runs > 0) return sendTraceExpiries(env, [partition]);
   const { seq } = expired;
-  // Opens a closed partition again: a late run has arrived in it.
+  // Clears `closed_at`: a late run may have arrived in a closed partition.
   await database(env)
     .update(partitions)
     .set({ expired_seq: seq, closed_at: null })
     .where(and(isPartition(partition), lte(partitions.seq, seq)));
 }
 
-/** Closes a partition without runs, or deletes it when it has been closed for long enough. */
+/** Closes an empty partition. Deletes it when it has been closed for `RESEND_AFTER_MS` and has no leftovers. */
 async function closePartition(
   env: Env,
   { workspace_id, project_id, day, slot, closed_at }: PartitionRow,
@@ -129,8 +129,8 @@ async function isLastSlot(env: Env, { project_id, day, slot }: PartitionKey): Pr
 }
 
 /**
- * Returns the expiring traces that have longer-lived runs in other partitions. Reads from the day before a root, because
- * the clock of a child may be behind.
+ * Returns the expiring traces that have longer-lived runs in other partitions. Reads no day earlier than the one before
+ * the earliest root: the clock of a child may be behind.
  */
 async function findKept(
   env: Env,
@@ -145,7 +145,7 @@ async function findKept(
   const others = await listOthers(env, partition, root_days);
   const kept = await mapConcurrent(others, AT_ONCE, async (other) => {
     const isNear = other.day === before || day === dayBefore(other.day);
-    // Whether `other` may have runs of a trace in `far`, by the day of its root.
+    // Whether `other` may have runs of a trace in `far`, by the day of the trace's root.
     const mayHaveFar = (root_day: string | null) => {
       if (root_day === null) return isNear;
       return other.day < day ? root_day < day : root_day === other.day;
@@ -167,8 +167,8 @@ function dayBefore(day: string): string {
 }
 
 /**
- * Lists the days beside this one and the days of roots first, then the others by distance: most traces that cross midnight
- * have two days, and a wrong clock may be years behind.
+ * Lists other partitions of the project. Those at most a day away and those of roots' days come first, because most
+ * traces have runs on two days at most. The others follow by distance: a wrong clock may be years behind.
  */
 function listOthers(env: Env, { project_id, day, slot }: PartitionKey, root_days: string[]) {
   const [first = day] = [day, ...root_days].map(dayBefore).toSorted();

@@ -9,14 +9,14 @@ import { type ProjectDeletionMessage, sendProjectDeletions } from "../messages.t
 import { tracePartition } from "../object/stub.ts";
 import { payloadPrefix } from "../rows/payloads.ts";
 
-/** Longer than any isolate caches a project by its name, so all writes have ended. */
+/** Longer than an isolate caches a project: no isolate finds it for new writes any more. */
 const LAST_WRITES_MS = 60_000;
 const RESEND_AFTER_MS = 15_000;
 const PARTITIONS = 20;
 const BATCH = 50;
 const NO_BYTES = { bytes: 0, file_bytes: 0, payload_bytes: 0, attachment_bytes: 0 };
 
-/** Does one bounded step and sends a message for the next. Deletes the project's row last. */
+/** Does one bounded step. Sends a message for the next one while data remains. Deletes the project's row last. */
 export async function consumeProjectDeletion(
   env: Env,
   { project_id, sent_at }: Pick<ProjectDeletionMessage, "project_id" | "sent_at">,
@@ -33,12 +33,12 @@ export async function consumeProjectDeletion(
     if (!(await clean(env, project_id))) return sendNextStep(env, row);
   }
   await deleteHomes(env, row.workspace_id, { project_id, day: null });
-  // Keeps the row until the sweep has deleted late writes.
+  // Keeps the row: the sweep sends a message again, and that step deletes late writes.
   if (!isSettled) return;
   await database(env).delete(projects).where(eq(projects.id, project_id));
 }
 
-/** Resends lost messages, and repeats deletions after the last writes. */
+/** Sends the messages of unfinished deletions again: lost ones, and those that delete late writes. */
 export async function sweepProjectDeletions(env: Env, now: Date): Promise<void> {
   const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
   const due = database(env)
@@ -54,7 +54,7 @@ export async function sweepProjectDeletions(env: Env, now: Date): Promise<void> 
   await sendProjectDeletions(env, rows);
 }
 
-/** Compare-and-set: a message that was delivered twice, or that the sweep replaced, sends no next one. */
+/** Compare-and-set: a message that was delivered twice, or that the sweep replaced, does not send a next one. */
 async function sendNextStep(
   env: Env,
   { id, sent_at }: Pick<typeof projects.$inferSelect, "id" | "sent_at">,
@@ -71,7 +71,7 @@ function isSentAt(sent_at: string | null) {
   return sql`${projects.sent_at} is ${sent_at}`;
 }
 
-/** Keeps the rows: a late write creates an object again, and only its row leads to that. */
+/** Empties open partitions, and keeps their rows: a late write creates an object again, which only its row names. */
 async function emptyPartitions(env: Env, project_id: string): Promise<boolean> {
   const rows = await someOf(env, project_id, isNull(partitions.closed_at));
   for (const partition of rows) {

@@ -9,12 +9,12 @@ const operation = operationWithTag("Trace runs");
 
 const remove = operation("post", "/api/v1/runs/delete", "deleteTraces", {
   summary: "Delete traces",
-  description: "Deletes their runs, feedback and attachments too.",
+  description: "Deletes all runs of the traces, with feedback and attachments.",
   request: { body: body(DeleteTracesRequest) },
   responses: {
     200: json(DeletedTraces, "The traces that existed are deleted"),
     404: json(ErrorDetail, "The project does not exist"),
-    409: json(ErrorDetail, "A project with such traces is on legal hold"),
+    409: json(ErrorDetail, "The project of one of the traces is on legal hold"),
   },
 });
 traceDeletionRoutes.openapi(remove, async (c) =>

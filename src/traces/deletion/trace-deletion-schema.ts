@@ -3,12 +3,13 @@ import { namedObject, textField } from "../../shared/schema.ts";
 import { MAX_VALUE_CHARS } from "../limits.ts";
 
 const MAX_TRACES = 1000;
-/** Values of one key of metadata. */
+/** Maximum number of values of one key of metadata. */
 const MAX_VALUES = 100;
 
 const Id = z.guid("must be a UUID").toLowerCase();
 const Ids = z.array(Id).min(1).max(MAX_TRACES);
 const Text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+/** Must be shorter than a value that the index may have cut: two different values can be equal when they are cut. */
 const Value = Text.refine(
   (text) => text.length < MAX_VALUE_CHARS,
   `must have fewer than ${MAX_VALUE_CHARS} characters`,

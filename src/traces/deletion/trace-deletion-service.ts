@@ -17,18 +17,18 @@ import { assertTraceRate } from "../rates.ts";
 import { MAX_FOUND, type MetadataPair } from "../reads/reads.ts";
 import type { DeletedTraces, DeleteTracesRequest } from "./trace-deletion-schema.ts";
 
-/** Limit of Workers: 10,000 subrequests. A partition takes three: to find traces, to delete them, and to find none left. */
+/** Limit of Workers: 10,000 subrequests. A partition takes at least three: find traces, delete them, find none left. */
 const MAX_PARTITIONS = 3000;
-/** Rows of the catalogue that are read. A busy day has several, of which few may have the traces. */
+/** Maximum number of rows of the catalogue that are read. A busy day has many, of which few may have the traces. */
 const MAX_ROWS = 30_000;
 const AT_ONCE = 25;
-/** Ids of one call: they are in memory once for each call under way. */
+/** Maximum number of ids in one call: each call under way has its own copy in memory. */
 const SENT_IDS = 5000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Deletes the runs and their share links before it returns. Alarms of the partitions delete the rest (objects in R2,
- * locations, feedback tokens) and update the counts in the catalogue.
+ * Deletes runs, feedback and share links of the traces before it returns. Alarms of the partitions delete the rest
+ * (objects in R2, locations, feedback tokens) and update the counts in the catalogue.
  */
 export async function deleteTraces(
   ctx: Context,
@@ -50,7 +50,7 @@ export async function deleteTraces(
   return { message: `${runs} runs deleted.` };
 }
 
-/** Proves what was deleted. Values that are no ids may be names of people, so only their digests are kept. */
+/** Returns the entries of the audit log. Values of metadata may be names of people: only UUIDs are kept as they are. */
 function auditedOf(
   project_id: string | null,
   traces: string[],
@@ -108,7 +108,7 @@ async function deleteFound(
   return { runs, isWhole };
 }
 
-/** Deletes from all partitions: runs of one trace may start on several days. */
+/** Deletes traces from all partitions of `keys`: a trace can have runs on several days. Returns the number of runs. */
 async function deleteFrom(
   ctx: Context,
   keys: PartitionKey[],
@@ -129,8 +129,8 @@ async function deleteFrom(
 }
 
 /**
- * Returns the earliest day on which the traces can have runs, `""` when unknown. It is the day before the roots: the clock
- * of a child may be behind.
+ * Returns the first day of the partitions to read, `""` for all of them. It is the day before the earliest root, because
+ * the clock of a child may be behind.
  */
 async function firstDay(ctx: Context, trace_ids: string[]): Promise<string> {
   const located = await findLocations(ctx, trace_ids);
@@ -141,13 +141,13 @@ async function firstDay(ctx: Context, trace_ids: string[]): Promise<string> {
   return midnight === null ? "" : dayOf(midnight - DAY_US);
 }
 
-/** Random ids may look like those with a time. The day in such an id is almost always one of the far future. */
+/** Returns the day in an id, `""` for none or one after tomorrow: a random id can look like one with a time. */
 function pastDayOf(id: string): string {
   const day = dayOfId(id) ?? "";
   return day <= dayOf(nowMicros() + DAY_US) ? day : "";
 }
 
-/** @param trace_ids of which the partitions may have runs, `null` for any */
+/** @param trace_ids traces of which the partitions may have runs, `null` for all partitions */
 async function partitionsOf(
   ctx: Context,
   project_id: string | null,

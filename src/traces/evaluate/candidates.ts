@@ -7,13 +7,14 @@ export type Candidates = {
   terms: TermRange[][];
   /** A match has feedback with each key. */
   feedback_keys: string[];
+  /** A match has one of the ids. `null`: any id. */
   ids: string[] | null;
-  /** Inclusive. */
+  /** Both limits are inclusive. */
   min_start_us: number | null;
   max_start_us: number | null;
 };
 
-/** Maximum length of a list: sources look for each term. */
+/** Maximum number of ranges in a list: sources look for each. */
 const MAX_TERMS = 200;
 
 export function findCandidates(filter: Filter | null): Candidates {
@@ -79,7 +80,7 @@ function ofAnd(filters: Filter[]): TermRange[][] {
   return [...others.flatMap(toTerms), ...[...groups.values()].flatMap(ofPairs)];
 }
 
-/** Unites the shortest list of each alternative. */
+/** Unites the shortest list of each alternative. Without a list for one alternative, any run may match. */
 function ofOr(filters: Filter[]): TermRange[][] {
   const lists = filters.map((filter) => toTerms(filter).sort((a, b) => a.length - b.length)[0]);
   const terms = lists.flatMap((list) => list ?? []);
@@ -91,7 +92,7 @@ function ofColumn(name: FilterColumn, condition: Condition): TermRange[][] {
   return listOf(wantedTexts(condition), name === "thread_id" ? threadTerm : traceTerm);
 }
 
-/** Combines tests of one pair: the value belongs to the same pair as the key. */
+/** Combines tests of the same kind of pair: the tested value must belong to the tested key. */
 function ofPairs(tests: PairTest[]): TermRange[][] {
   const [first] = tests;
   const keys = findTexts(tests, "key");
@@ -124,7 +125,7 @@ function findTexts(tests: PairTest[], part: PairTest["part"]): string[] | null {
   return null;
 }
 
-/** @returns the texts that satisfy the condition, `null` for other conditions. A number is stored with its text */
+/** @returns the texts of which a match has one, `null` for other conditions. A number has the term of its text */
 function wantedTexts(condition: Condition): string[] | null {
   if (condition.op === "in") return condition.operands.map(String);
   return condition.op === "eq" ? [String(condition.operand)] : null;

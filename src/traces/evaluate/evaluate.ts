@@ -8,7 +8,7 @@ import { type FeedbackOf, type PairMember, PairTests, toPairMember } from "./pai
 /** Project that a filter runs in, and data that a run does not have itself. */
 export type FilterScope = {
   session_id: string;
-  /** Usage of a run: its own, else of the model calls below it. */
+  /** Usage of a run: its own, else that of the runs below it. */
   usageOf: (run: RunView) => Usage;
   feedbackOf: FeedbackOf;
 };
@@ -88,7 +88,7 @@ function toNumber(value: Scalar): number | null {
   return value === null ? null : Number(value);
 }
 
-/** Compares the start, then the id of runs that start together. */
+/** Compares the start, and then the id if the cursor has one. */
 function toCursorTest({ op, start_us, id }: Extract<Filter, { kind: "cursor" }>): RunTest {
   if (id === null) {
     const test = toScalarTest({ op, operand: start_us });
@@ -101,9 +101,9 @@ function toCursorTest({ op, start_us, id }: Extract<Filter, { kind: "cursor" }>)
   return (run) => holds(orderOf(run));
 }
 
-/** Characters that a text and its JSON have alike: printable ASCII without quotes and slashes. */
+/** Characters that a text and its JSON have alike: printable ASCII without the space, `"`, `/` and `\`. */
 const PLAIN = /^[!#-.0-[\]-~]+$/;
-/** JSON may have a number in another notation than its text, and 1e999 where its text is Infinity. */
+/** Words that may be a number: JSON can have another notation than its text, such as 1e999 where that is Infinity. */
 const OF_NUMBER = /^[0-9.e+-]+$/;
 
 function toWordsTest(words: string[]): RunTest {

@@ -12,7 +12,7 @@ type Entry = Pair | FeedbackEntry;
 type EntryTest = (entry: Entry) => boolean;
 export type FeedbackOf = (run_id: string) => Iterable<FeedbackEntry>;
 
-/** Returns the filter as a member of an `and` over pairs, `null` when it cannot be one. */
+/** Returns a test of pairs, or an `or` of some, as a member of an `and`. `null` for filters that cannot be members. */
 export function toPairMember(filter: Filter): PairMember | null {
   if (filter.kind === "pair") return filter;
   if (filter.kind !== "or") return null;
@@ -34,9 +34,11 @@ export class PairTests {
   }
 
   /**
-   * Combines the tests of one `and` on the same kind of pair. Joint tests hold for one and the same pair, separate tests
-   * may hold for different ones. With a test of a key, all others are joint, except `neq` on a key: no pair has that key.
-   * Without one, single tests are joint, `or` groups and `neq` are separate, and `neq` holds for every pair.
+   * Combines the tests of one `and` on the same kind of pair. One pair must pass all joint tests. Each separate test can
+   * be passed by another pair, and a separate `neq` holds when no pair has its operand.
+   *
+   * With a test of a key other than `neq`, all tests are joint except `neq` on a key. Without such a test, single tests
+   * are joint, and `or` groups and `neq` are separate.
    */
   toConjunction(pairKind: PairKind, members: PairMember[]): RunTest[] {
     const hasKey = members.some((member) => testsKey(member) && !isNegative(member));
@@ -67,7 +69,7 @@ export class PairTests {
     );
   }
 
-  /** Matches the key itself or keys below it. */
+  /** Matches a run that has the key, or a key below it. */
   toKeyTest(pairKind: PairKind, key: string): RunTest {
     const below = `${key}.`;
     return this.#anyEntry(pairKind, (entry) => {
@@ -105,7 +107,7 @@ function toMemberTest(member: PairMember): EntryTest {
   return (entry) => tests.some((test) => test(entry));
 }
 
-/** A number compares with numbers, a text with the text of any value. `in` may have operands of both types. */
+/** Compares values of pairs: a number with numbers, a text with the text of any value. `in` may have both types. */
 function toEntryTest({ of, part, condition }: PairTest): EntryTest {
   if (of === "feedback" || part !== "value") {
     const test = toScalarTest(condition);

@@ -24,7 +24,7 @@ const create = operation("post", "/api/v1/feedback", "createFeedback", {
   description: "A score, a value or a comment with a key, on a run.",
   request: { body: body(FeedbackCreateRequest) },
   responses: {
-    200: json(Feedback, "The feedback. Repeating the request with the same `id` has no effect"),
+    200: json(Feedback, "The feedback. Repeating the request with the same `id` stores it once"),
     404: json(ErrorDetail, "The run does not exist"),
   },
 });
@@ -51,7 +51,7 @@ const FeedbackId = z.object({
 
 const get = operation("get", "/api/v1/feedback/{feedback_id}", "getFeedback", {
   summary: "Get feedback",
-  description: "By its id, in any project of the workspace.",
+  description: "Finds it by its id alone, in any project of the workspace.",
   request: { params: FeedbackId },
   responses: { 200: json(Feedback, "The feedback") },
 });

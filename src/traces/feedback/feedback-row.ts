@@ -32,7 +32,7 @@ export function toRow(input: FeedbackCreateRequest, loc: string[]): FeedbackRow 
   };
 }
 
-/** Returns ISO 8601 with milliseconds, because the column compares times as texts. */
+/** Returns the time, by default now, as ISO 8601 with milliseconds: the column compares times as texts. */
 function toTime(text: string | null | undefined): string {
   const micros = text == null ? null : toMicros(text);
   return new Date(micros === null ? Date.now() : Math.floor(micros / 1000)).toISOString();

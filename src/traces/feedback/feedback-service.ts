@@ -27,7 +27,7 @@ import {
 } from "./feedback-schema.ts";
 
 const AT_ONCE = 20;
-/** A row has up to 200,000 characters, and a message 32 MiB. */
+/** Number of rows that one call reads: a row has up to 200,000 characters, and a message 32 MiB. */
 const ROWS_PER_CALL = 20;
 
 export async function createFeedback(
@@ -50,7 +50,7 @@ export async function getFeedback(ctx: Context, feedback_id: string): Promise<Fe
   return toFeedback(row, partition);
 }
 
-/** Keeps fields that the request omits. */
+/** Changes the fields in the request, and keeps all others. */
 export async function updateFeedback(
   ctx: Context,
   feedback_id: string,
@@ -94,7 +94,7 @@ async function findFeedback(ctx: Context, feedback_id: string) {
   return found;
 }
 
-/** Saves locations before rows: ids of feedback do not contain the day of the run. */
+/** Saves locations before rows: an id of feedback does not have the day of its run. */
 async function saveFeedback(ctx: Context, items: PlacedFeedback[]): Promise<KeptFields[]> {
   await saveLocations(
     ctx.env,
@@ -121,7 +121,7 @@ type PlacedFeedback = { row: FeedbackRow; partition: PartitionKey };
 /**
  * Stores feedback of a multipart body, after its runs.
  *
- * @returns why some of it is not stored
+ * @returns the issues of the feedback that is not stored
  */
 export async function createFeedbackBatch(
   ctx: Context,
@@ -186,7 +186,7 @@ function compareListed(a: ListedFeedback, b: ListedFeedback): number {
   return compareTexts(b.created_at, a.created_at) || compareTexts(a.id, b.id);
 }
 
-/** A row that was deleted since it was listed is left out. */
+/** Reads rows in the order of their positions. Leaves out those that were deleted since. */
 async function readFeedback(
   ctx: Context,
   positions: { id: string; partition: PartitionKey }[],
@@ -215,7 +215,7 @@ async function partitionsOf(
   return rows.map((partition) => ({ partition, ids: null }));
 }
 
-/** Returns the partitions of stored runs. */
+/** Returns the partition of each run that is stored. */
 async function partitionsOfRuns(
   ctx: Context,
   run_ids: string[],
@@ -230,7 +230,10 @@ async function partitionsOfRuns(
   return known;
 }
 
-/** Returns the partition of the run, or the one where a run that has not arrived belongs. */
+/**
+ * Returns the partition of the run. For a run that is not stored, takes the partition of a root run with this id.
+ * @throws AppError 404 for a run that is not stored, without a project or with an id that has no time
+ */
 async function partitionOf(
   ctx: Context,
   run_id: string,

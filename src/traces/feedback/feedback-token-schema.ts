@@ -70,7 +70,7 @@ type Expiring = {
   expires_in?: z.infer<typeof Expiry> | null | undefined;
 };
 
-/** Returns the time at which the token expires, in milliseconds. */
+/** Returns the time at which the token expires, in milliseconds since 1970. */
 export function expiryOf({ expires_at, expires_in }: Expiring, now = Date.now()): number {
   return expires_at ? toTime(expires_at) : now + toMs(expires_in ?? DEFAULT_EXPIRY);
 }

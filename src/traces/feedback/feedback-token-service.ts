@@ -16,7 +16,7 @@ import {
 } from "./feedback-token-schema.ts";
 
 const PURPOSE = "feedback-token";
-/** Expired tokens that one request deletes. */
+/** Maximum number of expired tokens that one request deletes. */
 const MAX_EXPIRED = 100;
 
 /** Feedback that a token accepts. */
@@ -27,7 +27,7 @@ export type FeedbackGrant = {
   feedback_id: string;
 };
 
-/** Deletes some expired tokens of any workspace too: no job deletes them. */
+/** Creates tokens. Deletes some expired ones of all workspaces, because no job does. */
 export async function createFeedbackTokens(
   ctx: Context,
   requests: FeedbackTokenRequest[],
@@ -57,7 +57,7 @@ export async function createFeedbackTokens(
   return made.map(({ token, row }) => toToken(ctx, token, row.expires_at, origin));
 }
 
-/** Needs the right to write, which the tokens give. Expired tokens are not listed. */
+/** Lists tokens that have not expired. Needs the right to write, because each token gives it. */
 export async function listFeedbackTokens(
   ctx: Context,
   { run_id, limit, offset }: FeedbackTokensQuery,

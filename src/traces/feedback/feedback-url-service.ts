@@ -23,7 +23,7 @@ export async function createFeedbackUrl(
   return `${baseUrl(env, origin)}/api/v1/feedback/tokens/${token}`;
 }
 
-/** Stores feedback with the token as authorization. A second call replaces the first. */
+/** Stores feedback with the token as authorization. Later feedback with the same token replaces it. */
 export async function submitFeedback(
   env: Env,
   token: string,
@@ -45,7 +45,7 @@ async function signedGrant(env: Env, token: string): Promise<FeedbackGrant> {
   throw new AppError("forbidden", text);
 }
 
-/** Derives a UUID of version 8 from the signature, so that each URL stores one row. Its variant is arbitrary. */
+/** Derives a UUID of version 8 from the signature, so that each URL stores one row. Its variant bits are arbitrary. */
 function feedbackIdOf(token: string): string {
   const [, , signature = ""] = token.split(".");
   return signature.slice(0, 32).replace(/^(.{8})(.{4}).(.{3})(.{4})(.{12})$/, "$1-$2-8$3-$4-$5");

@@ -16,7 +16,7 @@ type FieldTest = {
   value: FilterNode;
 };
 
-/** Resolves functions and fields of a parsed filter. */
+/** Resolves the functions and fields of a parsed filter. @throws FilterProblem */
 export function checkFilter(node: FilterNode): Filter {
   if (node.kind !== "call") {
     throw new FilterProblem(
@@ -122,7 +122,7 @@ function checkObject(test: FieldTest, of: PairKind): Filter {
   if (leaves !== null) return { kind: "contains", of, leaves };
   throw new FilterProblem(
     value.offset,
-    `has(${field_name}, ...) takes a JSON object with values in quotes, such as '{"user_id": "u1"}'`,
+    `has(${field_name}, ...) takes a JSON object with values, as a string such as '{"user_id": "u1"}'`,
   );
 }
 
@@ -154,7 +154,7 @@ const STOP_WORDS = new Set(
   so than too very s t can will just don should now true false null`.split(/\s+/),
 );
 
-/** Returns the words to find, in any order. Stop words count only when there are no others. */
+/** Returns the words to find, in any order. Drops stop words unless there are no others. */
 function toWords(text: string): string[] {
   const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== "");
   const meaningful = words.filter((word) => !STOP_WORDS.has(word));

@@ -33,7 +33,7 @@ function readComparison(ref: FieldRef, op: Comparator, node: FilterNode): Condit
   return { op, operand: readOperand(ref, literal, node) };
 }
 
-/** Returns whether the literal tests for presence or absence, `null` for other literals. */
+/** Returns true for a literal that means any value, false for one that means none, `null` for all others. */
 function presenceOf({ nullable, type }: Field, literal: Literal): boolean | null {
   if (nullable && literal === null) return false;
   return type === "error" && typeof literal === "boolean" ? literal : null;

@@ -2,8 +2,8 @@ import { MAX_VALUE_CHARS } from "../limits.ts";
 import type { Leaf } from "./tree.ts";
 
 /**
- * Returns the pairs that an object must contain, `null` when the text is not a JSON object, or has an object or list
- * without values: each run would contain it.
+ * Returns the pairs of a JSON object, which a run must have. `null` when the text is not a JSON object, or has an empty
+ * object or list: each run would contain that.
  */
 export function readLeaves(text: string): Leaf[] | null {
   const object = parseObject(text);

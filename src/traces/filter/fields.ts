@@ -42,7 +42,7 @@ export type Source =
 export type Field = {
   type: FieldType;
   functions: readonly FunctionName[];
-  /** Whether eq and neq accept null. */
+  /** Whether `null` in eq and neq tests for a missing value. */
   nullable: boolean;
   source: Source;
 };

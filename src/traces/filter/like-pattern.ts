@@ -1,10 +1,10 @@
 import type { LikePattern } from "./tree.ts";
 
-/** Bounds the time to match a pattern with several wildcards. */
+/** Maximum size of a pattern with any wildcards, which bounds the time to match it. */
 const MAX_LIKE_BYTES = 48;
 
 /**
- * Splits a pattern of more than `MAX_LIKE_BYTES` at its % signs.
+ * Splits a pattern of more than `MAX_LIKE_BYTES` at its % signs. Keeps a shorter one as it is.
  * @returns `null` for such a pattern with a _, or with more than one text between its first and its last %
  */
 export function readLikePattern(text: string): LikePattern | null {
@@ -23,7 +23,7 @@ export function readLikePattern(text: string): LikePattern | null {
 
 const PIECE = /\\([\s\S])|([\s\S])/gu;
 
-/** Returns a test whose time grows with the product of both lengths at most. */
+/** Returns a test. Its time grows at most with the product of the lengths of pattern and text. */
 export function toLikeTest(pattern: LikePattern): (text: string) => boolean {
   switch (pattern.kind) {
     case "short": {

@@ -4,14 +4,14 @@ import { parseSyntax } from "./syntax.ts";
 import { FilterProblem } from "./tokens.ts";
 import type { Filter } from "./tree.ts";
 
-/** Limits a filter before it is parsed. */
+/** Maximum length of a filter, checked before it is parsed. */
 const MAX_FILTER_CHARS = 65_536;
-/** Limits the time to test a run. */
+/** Maximum number of values in a filter, and in all filters of a query. Limits the time to test a run. */
 export const MAX_FILTER_VALUES = 90;
 
 export type ReadFilter = { ok: true; filter: Filter } | { ok: false; message: string };
 
-/** Throws an error that names the body's field `name`. */
+/** @throws AppError 422 that names the body's field `name` */
 export function parseFilter(text: string, name = "filter"): Filter {
   const read = readFilter(text);
   if (read.ok) return read.filter;
@@ -44,7 +44,7 @@ function toFilter(text: string): Filter {
   );
 }
 
-/** Counts the values that a run is compared with. A list is one value. */
+/** Counts the values that a run is compared with. A list is one value. Tests of the project and for null have none. */
 export function countValues(filter: Filter): number {
   switch (filter.kind) {
     case "and":

@@ -8,7 +8,7 @@ export class FilterProblem extends Error {
 
 export type FilterToken = {
   kind: "mark" | "text" | "number" | "word" | "end";
-  /** Source text; of a quoted text, its content. */
+  /** Source text. A quoted text is without its quotes, and its escapes are resolved. */
   text: string;
   offset: number;
 };

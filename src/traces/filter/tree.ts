@@ -21,7 +21,7 @@ export type Condition =
   | { op: "like"; pattern: LikePattern }
   | { op: "search"; text: string };
 
-/** Value of a run. Usage includes the model calls below a run that lacks its own. */
+/** Value of a run. A run without usage has that of the runs below it. */
 export type FilterColumn =
   | keyof Usage
   | "latency"

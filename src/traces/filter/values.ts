@@ -8,7 +8,7 @@ type Reader = { expected: string; read: (literal: Literal) => Operand | null };
 
 const TIME_EXAMPLE = '"2026-01-31T12:00:00Z"';
 
-/** Parsers of literals by type. They return `null` for literals of another type. */
+/** Parsers of literals by type of field. They return `null` for a literal that the field does not take. */
 export const READERS: Record<FieldType, Reader> = {
   text: { expected: "a string in quotes", read: readText },
   name: {
@@ -106,7 +106,7 @@ function toZone(zone: string): string {
 
 const CURSOR_ID = /[\s,|]*([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/i;
 
-/** Parses the end of a page: a time, and the run's id when several runs share the time. */
+/** Parses a position in a list of runs: a start time, and optionally the id of a run. @returns `null` when malformed */
 export function readCursor(text: string): { start_us: number; id: string | null } | null {
   const id = CURSOR_ID.exec(text);
   const start_us = readTime(id === null ? text : text.slice(0, id.index));

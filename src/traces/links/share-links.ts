@@ -9,6 +9,7 @@ import { chunks } from "../../shared/work/chunks.ts";
 import { trace_shares } from "./table.ts";
 
 const PURPOSE = "trace-share";
+/** Maximum number of links that one call deletes. */
 const BATCH = 5000;
 
 export type SharedTrace = { workspace_id: string; project_id: string; trace_id: string };
@@ -30,7 +31,7 @@ export async function findOrCreateShareToken(
 
 /**
  * @returns `null` when the trace is not shared
- * @throws AppError 409 for a link that works and cannot be shown: the key that derived its token is removed
+ * @throws AppError 409 for a link that still works, but whose token cannot be derived: its encryption key is removed
  */
 export async function findShareToken(ctx: Context, trace_id: string): Promise<string | null> {
   const [row] = await ctx.db.select().from(trace_shares).where(isShareOf(ctx, trace_id));
@@ -64,7 +65,7 @@ export async function deleteLinksOfTraces(
   }
 }
 
-/** Not scoped to a workspace: deletes links of a deleted project. @returns `true` when none is left */
+/** Deletes some links of a deleted project. Not scoped to a workspace. @returns true when none remain */
 export function deleteLinksOfProject(env: Env, project_id: string): Promise<boolean> {
   return deleteSome(database(env), trace_shares, eq(trace_shares.project_id, project_id), BATCH);
 }

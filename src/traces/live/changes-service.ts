@@ -20,7 +20,7 @@ import { type ChangesCursor, readChangesCursor, writeChangesCursor } from "./cur
 
 const PAGE_SIZE = 100;
 const AT_ONCE = 25;
-/** Exceeds the skew of clocks between objects, and the delay of the catalogue. */
+/** An hour: more than the skew of clocks between objects, and than the delay of the catalogue. */
 const SETTLED_US = 3_600_000_000;
 
 type ReadPartition = { partition: PartitionKey; after: ChangePosition; read: ChangedRuns };
@@ -81,8 +81,8 @@ function readChanges(
 }
 
 /**
- * Returns partitions that may have changed after the cursor: those of yesterday and later, those that the catalogue has
- * seen change, and those with a position in the cursor.
+ * Returns partitions that may have changed after the cursor: those of yesterday and later, those whose last change in
+ * the catalogue is after `base`, and those with a position in the cursor.
  */
 async function changedPartitions(
   ctx: Context,
@@ -109,7 +109,7 @@ function isRecent(seq: number, base: number): boolean {
   return seq === 0 || seq > base;
 }
 
-/** Returns the position behind the runs of a partition that are on the page. */
+/** Returns the position behind the last run of a partition that is on the page. */
 function nextOf({ partition, after, read }: ReadPartition, page: FoundChange[]): ChangePosition {
   const ours = page.filter((one) => one.partition === partition);
   if (ours.length === read.runs.length) return read.next;
@@ -118,8 +118,7 @@ function nextOf({ partition, after, read }: ReadPartition, page: FoundChange[]):
 }
 
 /**
- * Drops positions that are older than the new base. Later changes have a greater sequence, which is
- * a time.
+ * Drops positions that are not after the new base. Later changes have a greater sequence, which is a time.
  */
 function dropOldPositions({ positions, ...cursor }: ChangesCursor, base: number): ChangesCursor {
   const kept = Object.entries(positions).filter(([, { seq }]) => seq > base);

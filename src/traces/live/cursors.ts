@@ -11,7 +11,7 @@ export type TraceCursor = {
   home: Home | null;
   /** Newest sequence that was read of each partition, by `seqKey`. */
   seqs: Record<string, number>;
-  /** Traces of agents that this one called. Their runs were read. */
+  /** Ids of the called traces whose runs were read. */
   called: string[];
 };
 
@@ -40,9 +40,9 @@ export function seqKey({ project_id, day, slot }: PartitionKey): string {
 /** Position of a client that follows a project. */
 export type ChangesCursor = {
   project_id: string;
-  /** Sequence, in microseconds, up to which all partitions without a position are read. */
+  /** Sequence, a time in microseconds, up to which all partitions without a position were read. */
   base: number;
-  /** Last change that was read of each partition that changed lately, by `{day}/{slot}`. */
+  /** Last change that was read of each partition with changes after `base`, by `{day}/{slot}`. */
   positions: Record<string, ChangePosition>;
 };
 

@@ -54,7 +54,7 @@ function ndjsonResponse(values: AsyncGenerator<unknown>): never {
   return new Response(toByteStream(linesOf(values)), { headers }) as never;
 }
 
-/** Yields the lines in pieces of a bounded size. */
+/** Joins lines to pieces of `CHUNK_CHARS` characters or more. The last piece may be shorter. */
 async function* linesOf(values: AsyncGenerator<unknown>) {
   let text = "";
   for await (const value of values) {

@@ -23,7 +23,9 @@ export const TraceSpan = namedObject("TraceSpan", {
   dotted_order: z
     .string()
     .nullable()
-    .describe("Position in the trace, `null` until the run's POST arrives"),
+    .describe(
+      "Position in the trace, `null` while a run above it is missing, or when the run is too deep",
+    ),
   name: textField("Name of the run", "agent"),
   run_type: textField(
     `Type of the run: ${RUN_TYPES.map((type) => type.toUpperCase()).join(", ")}`,
@@ -32,7 +34,7 @@ export const TraceSpan = namedObject("TraceSpan", {
   status: z.enum(["PENDING", "SUCCESS", "ERROR"]).describe("Status of the run"),
   start_time: Timestamp.describe("Time at which it started"),
   end_time: Timestamp.nullable().describe("Time at which it ended, `null` while it runs"),
-  first_token_time: Timestamp.nullable().describe("Time of the first token"),
+  first_token_time: Timestamp.nullable().describe("Time of the first token, `null` without one"),
   error: z
     .string()
     .nullable()

@@ -21,13 +21,13 @@ import { readTraceCursor, seqKey, type TraceCursor, writeTraceCursor } from "./c
 import type { TraceEnd, TraceSpan } from "./trace-schema.ts";
 
 const AT_ONCE = 25;
-/** Ids of a call. More than fit a page of `readSpans`, so that few calls sum the usage of the whole trace. */
+/** Number of ids in a call. More than fit a page, so that all pages are full: each call sums the trace's usage anew. */
 const PAGE_RUNS = 4000;
 
-/** `below`: the trace was called by a span of the one that is read. */
+/** `below`: where a called trace belongs in the trace that is read, `null` for that trace itself. */
 type Listed = { partition: PartitionKey; listing: TraceListing; below: TraceBelow | null };
 
-/** Reads a trace in the order of `dotted_order`, one page of each partition in memory. */
+/** Yields the runs of a trace in the order of `dotted_order`, then its end. Holds one page of each partition. */
 export async function readTrace(
   ctx: Context,
   trace_id: string,
@@ -64,7 +64,7 @@ function exists({ listing }: Listed): boolean {
   return listing.exists;
 }
 
-/** The first listing of a partition is the oldest: a change after it is read again. */
+/** Keeps the first of several listings of a partition: the next request must return what changed after it. */
 function seqsOf(listed: Listed[]): TraceCursor["seqs"] {
   const entries = listed.map(({ partition, listing }) => [seqKey(partition), listing.seq]);
   return Object.fromEntries(entries.reverse());
@@ -96,7 +96,7 @@ async function* linesOf(
   };
 }
 
-/** A trace is as long-lived as its longest-lived run. Its days are deleted one by one, from the root's on. */
+/** Returns the time from which the day of the root is deleted. A trace is as long-lived as its longest-lived run. */
 async function expiryOf(
   ctx: Context,
   { trace_id, home }: TraceCursor,
@@ -122,7 +122,7 @@ async function* spansOf(
   }
 }
 
-/** Merges sorted sources. A trace has one source for each day and slot. */
+/** Merges sorted sources. There is one for each partition of the trace and of each called trace. */
 async function* merge(sources: AsyncGenerator<SpanRow>[]): AsyncGenerator<SpanRow> {
   const heads = await Promise.all(
     sources.map(async (source) => ({ source, ...(await next(source)) })),

@@ -4,15 +4,15 @@ import { ID_BYTES, KEY_WORDS, writeKey } from "../segments/codec/uuids.ts";
 import { TraceIndex } from "../segments/trace-index.ts";
 import type { Location } from "./location.ts";
 
-/** Ids of a project and day, as keys of 16 bytes. */
+/** Row of the table: ids of a project and day, as keys of 16 bytes. */
 export type LocationRow = Home & { number: number; keys: Uint32Array<ArrayBuffer> };
 
-/** All rows of an object in memory. */
+/** All rows of a `LocationObject` in memory. */
 export class LocationIndex {
   readonly #rows = new Map<number, LocationRow>();
   /** Newest row of each project and day. */
   readonly #newest = new Map<string, LocationRow>();
-  /** Numbers of rows by the hash of an id, which several ids may share. */
+  /** Numbers of rows by the hashes of their ids. Several ids may have one hash. */
   readonly #rowsByHash = new TraceIndex();
   #size = 0;
   #last = 0;
@@ -50,7 +50,7 @@ export class LocationIndex {
     return this.rowsWith(location.id).find((row) => textOf(row) === textOf(location));
   }
 
-  /** Replaces the row of a number. `added` are those of its keys that it did not have. */
+  /** Adds or replaces a row. `added`: its keys that the replaced row does not have. */
   put(row: LocationRow, added: Uint32Array): void {
     this.#size += countKeys(row) - countKeys(this.#rows.get(row.number));
     this.#rows.set(row.number, row);

@@ -20,13 +20,13 @@ const MIGRATIONS = [
    );`,
 ];
 
-/** Keys of a row, which is written again until it has so many: 8 KB. */
+/** Number of keys from which a row gets no more, 8 KB. Until then, each addition writes the row again. */
 const ROW_KEYS = 512;
 const FULL = "is_full";
 
 type StoredRow = { number: number; project_id: string; day: string; keys: ArrayBuffer };
 
-/** Locations of ids, each row those of one project and day. */
+/** Locations of ids. A row has those of one project and day. */
 export class LocationTable {
   readonly #storage: DurableObjectStorage;
   #memory: LocationIndex | null = null;
@@ -35,12 +35,12 @@ export class LocationTable {
     this.#storage = storage;
   }
 
-  /** Whether an id was refused, so that the next generation may have any. */
+  /** Whether ids were refused: the next generation may have them. */
   get isFull(): boolean {
     return this.#storage.kv.get(FULL) === true;
   }
 
-  /** Stores new locations, all or none. Returns the ids that a full object refuses. */
+  /** Stores all new locations, or none when the object has `max_ids` already. Returns the refused ids. */
   add(locations: Location[], max_ids: number): string[] {
     migrate(this.#storage, MIGRATIONS);
     return this.#change((index) => {
@@ -114,7 +114,7 @@ export class LocationTable {
     index.put(row, added);
   }
 
-  /** Memory follows the storage: after a failure it is read again. */
+  /** Changes memory and storage together: after a failure, memory is read again. */
   #change<T>(work: (index: LocationIndex) => T): T {
     const index = this.#load();
     try {

@@ -6,16 +6,16 @@ import { generationOf, slotOf, slotsAfter } from "./generations.ts";
 import { type Location, sharedId } from "./location.ts";
 import type { LocationObject } from "./object.ts";
 
-/** `is_shared`: each home has a run of the same trace, and perhaps not this one. */
+/** `is_shared`: the homes are those of the spans of the trace. This run may be in none of them. */
 export type LocatedHomes = { homes: Home[]; is_shared: boolean };
 
-/** Maximum ids of an object before the last generation. `of`: the same for one workspace, set by tests. */
+/** Number of ids at which an object before the last generation is full. `of`: the same by workspace, for tests. */
 export const LOCATION_SIZE = { max_ids: 250_000, of: new Map<string, number>() };
-/** The objects of this generation refuse nothing. There are 511 up to it. */
+/** Last generation: its objects refuse nothing. A workspace has at most 511 objects in all generations. */
 const MAX_GENERATION = 8;
 const AT_ONCE = 8;
 
-/** Returns the homes of those ids that have a location: an id that contains its day has none. */
+/** Returns the homes of those ids that have a location: a run whose id has its day needs none. */
 export async function findLocations(
   ctx: Context,
   ids: string[],
@@ -43,7 +43,7 @@ export async function findLocations(
 }
 
 /**
- * Precedes the write of the runs: a location without a run is harmless, a run without one is not found.
+ * Must precede the write of the runs: a location without a run is harmless, but a run without a location is not found.
  */
 export async function saveLocations(
   env: Env,

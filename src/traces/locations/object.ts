@@ -27,7 +27,7 @@ export class LocationObject extends DurableObject<Env> {
     return this.#table.isFull;
   }
 
-  /** Removes the locations of a project, or of a day of it. The result is that of `remove`. */
+  /** Removes the locations of a project, or of a day of it. Returns whether the next generation may have some too. */
   async removeHomes(project_id: string, day: string | null): Promise<boolean> {
     this.#table.removeHomes(project_id, day);
     return this.#table.isFull;
