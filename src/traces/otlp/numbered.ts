@@ -7,7 +7,7 @@ const RENAMED = new Map([["contents", "content"]]);
 /** Bounds the recursion of `toValue`: the rest of a longer name is one key. */
 const MAX_LEVELS = 20;
 
-/** Builds a list of numbered attributes, `[["0.message.role", "user"], …]`, in order of number. */
+/** Builds a list from numbered attributes, `[["0.message.role", "user"], …]`. Names without numbers make one item. */
 export function toList(items: [string, unknown][]): unknown[] {
   const root: Node = new Map();
   for (const [name, value] of items) insert(root, name.split("."), value);

@@ -65,7 +65,7 @@ async function inOwnProjects(
   });
 }
 
-/** Counts a span that is not valid. Other failures concern the whole request. */
+/** Counts a span that is not valid, or whose project is not found. @throws other errors: they fail the whole request */
 function reject(decoded: DecodedSpans, error: unknown): void {
   const failure = AppError.from(error);
   if (failure.code !== "invalid_request" && failure.code !== "not_found") throw error;
@@ -73,7 +73,7 @@ function reject(decoded: DecodedSpans, error: unknown): void {
 }
 
 /**
- * Orders runs behind their parents: a partition can place such a run at once, and does not store that it waits. Start
+ * Moves runs behind their parents: a partition then places each run at once, and does not store that it waits. Start
  * times do not give this order, because clocks are coarse.
  */
 function parentsFirst(runs: IncomingRun[]): IncomingRun[] {

@@ -24,7 +24,7 @@ export function messageOf(bytes: Bytes, field: number): Bytes {
 
 const EMPTY_BYTES = new Uint8Array();
 
-/** Visits the values one by one: a list of them could be much larger than the body. */
+/** Visits the length-delimited values of a field one by one: a list of them could be much larger than the body. */
 export function forEachMessage(bytes: Bytes, wanted: number, read: (message: Bytes) => void): void {
   forEachField(bytes, (field, type, reader) => {
     if (field !== wanted || type !== WireType.LengthDelimited) return false;

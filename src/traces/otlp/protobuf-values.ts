@@ -103,7 +103,7 @@ export function toInteger(value: bigint | string | number): unknown {
   return Number.isSafeInteger(number) ? number : String(value);
 }
 
-/** JSON has no text for NaN and infinity. */
+/** Returns a text for NaN and infinity, which JSON does not have. */
 export function toDouble(value: number): unknown {
   return Number.isFinite(value) ? value : String(value);
 }

@@ -35,7 +35,7 @@ function ranked<T>(entries: [string, T][]): Map<string, { rank: number; meaning:
 export type RunDraft = {
   fields: Map<RunField, unknown>;
   run_type: RunType | null;
-  /** Attributes that no convention names. */
+  /** Attributes that give neither a field nor a run type, and those of `TYPES_WITH_DATA`. */
   rest: Map<string, unknown>;
 };
 
@@ -132,7 +132,7 @@ function parseValue(target: RunField, value: unknown): unknown {
   return TEXTS.test(target) ? value : parseText(value);
 }
 
-/** Parses a text that is a JSON object or list, and returns every other value as it is. */
+/** Parses a text that is a JSON object or list, unless it is nested too deep. Returns every other value as it is. */
 export function parseText(value: unknown): unknown {
   if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
   try {
@@ -144,8 +144,8 @@ export function parseText(value: unknown): unknown {
 }
 
 /**
- * Returns the fields below a name by the rest of their names, which may have dots, and the keys of the object that has
- * the name itself.
+ * Returns values by key: those of the object in the field `name`, and those of the fields `name.*`, which win. A key of
+ * such a field may have dots.
  */
 export function fieldsBelow(draft: RunDraft, name: "metadata" | "invocation_params" | "usage") {
   const whole = parseText(draft.fields.get(name));

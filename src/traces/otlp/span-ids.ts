@@ -19,7 +19,7 @@ const PREFIX_CHARS = 16;
 /**
  * Ids of runs. Without attributes of LangSmith, they follow from the trace id and the span id alone, so that a span and
  * its children agree in whatever order they arrive. The id of a trace and of its root run is the trace id as a UUID. The
- * id of another run is a hash of the trace id, then the span id.
+ * id of any other run begins with a hash of the trace id and ends with the span id.
  */
 export class SpanIds {
   readonly #prefixes = new Map<string, string>();
@@ -59,7 +59,7 @@ export function runIdOfSpan(trace_id: string, span_id: string): string {
   return toUuid(prefixOf(trace_id) + span_id);
 }
 
-/** Returns the first half of an id, of version 8 of UUID: version 7 has a time, which would be read as the run's. */
+/** Returns the first half of a UUID of version 8. Version 7 has a time, which would be taken for that of the run. */
 function prefixOf(trace_id: string): string {
   const hash = sha256Hex(trace_id).slice(0, PREFIX_CHARS);
   return `${hash.slice(0, 12)}8${hash.slice(13)}`;

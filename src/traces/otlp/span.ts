@@ -8,6 +8,7 @@ export type OtlpSpan = {
   parent_span_id: string;
   name: string;
   start_ns: bigint;
+  /** 0 for a span without an end. */
   end_ns: bigint;
   attributes: Attributes;
   events: SpanEvent[];
@@ -21,19 +22,19 @@ export type Attributes = Map<string, unknown>;
 export type SpanEvent = { name: string; time_ns: bigint; attributes: Attributes };
 export type SpanLink = { trace_id: string; span_id: string; attributes: Attributes };
 
-/** Accepted spans of a request, the number of rejected ones, and the first different reasons. */
+/** Accepted spans of a request, the number of rejected ones, and up to `MAX_REASONS` different reasons. */
 export type DecodedSpans = { spans: OtlpSpan[]; rejected: number; reasons: string[] };
 
 export const MAX_SPANS = 10_000;
 /**
- * Limit of values in a request. A value needs two bytes on the wire and much more in memory. In protobuf, a pair of a key and
- * a value counts too.
+ * Limit of values in a request. A value can have two bytes on the wire, and needs much more in memory. In protobuf, a
+ * pair of a key and a value counts as one more.
  */
 const MAX_VALUES = 1_000_000;
 /** Limit of resources, scopes and spans of a request. Each can be two bytes long. */
 const MAX_PARTS = 100_000;
 export const MAX_ATTRIBUTES = 5000;
-/** Limit of events of a span, and of its links. */
+/** Limit of a span's events, and the same limit of its links. */
 export const MAX_EVENTS = 2000;
 export const MAX_VALUE_DEPTH = 64;
 const MAX_REASONS = 5;
@@ -68,7 +69,7 @@ export function assertCount(name: string, count: number, max: number): void {
   if (count > max) throw new SpanError(`${name}: must have at most ${max} items`);
 }
 
-/** Collects the spans that `decode` accepts. */
+/** Adds the span that `decode` returns, or counts it as rejected. */
 export function addSpan(into: DecodedSpans, decode: () => OtlpSpan): void {
   if (into.spans.length >= MAX_SPANS) {
     rejectSpans(into, 1, `a request has at most ${MAX_SPANS} spans; send fewer`);

@@ -14,10 +14,10 @@ import type { SpanIds, SpanRefs } from "./span-ids.ts";
 /** Codes of a span's status. */
 const [OK, ERROR] = [1, 2];
 const NS_PER_US = 1000n;
-/** Attributes that `RunPlacement` already has. */
+/** Attributes that place the run in its trace, so they are not metadata. */
 const REFERENCES = /^langsmith\.(trace\.id|span\.(id|parent_id|dotted_order))$/;
 
-/** Converts a span to a run. Throws an AppError when the run is not valid. */
+/** Converts a span to a run. @throws AppError when the run is not valid */
 export function toRun(span: OtlpSpan, ids: SpanIds, project: string | null): IncomingRun {
   const refs = ids.refsOf(span);
   const events = readEvents(span.attributes, span.events);
@@ -30,7 +30,7 @@ export function toRun(span: OtlpSpan, ids: SpanIds, project: string | null): Inc
     dotted_order: placement.dotted_order ?? rootOrder(refs, start_us),
     session_name: textOf(draft, "project") ?? project,
   };
-  // Only the placement can be invalid: a 64-bit time in nanoseconds has a four-digit year, and the other fields are built here.
+  // Only the placement can be invalid: a time of up to 20 digits has a four-digit year, and the rest is built here.
   const run = {
     ...parseFields(RunPlacement, sent, loc),
     name: cutText(textOf(draft, "name") ?? span.name, MAX_NAME_CHARS) || undefined,

@@ -13,11 +13,11 @@ import { RunTotals, TIMES } from "../totals.ts";
 import type { ProjectQuery } from "./schema.ts";
 
 const WEEK_US = 7 * 86_400_000_000;
-/** Number of partitions that statistics read, those of the newest days. */
+/** Maximum number of partitions that statistics read: those of the newest days. */
 const MAX_PARTITIONS = 1000;
 const AT_ONCE = 25;
 
-/** Returns statistics by project, since a week ago for several projects without `stats_start_time`. */
+/** Returns statistics by project. Those of several projects begin a week ago, unless `stats_start_time` is set. */
 export async function statsFor(
   ctx: Context,
   ids: string[],
@@ -54,7 +54,7 @@ function selectPartitions(ctx: Context, ids: string[], first_day: string | null)
     .limit(MAX_PARTITIONS);
 }
 
-/** Reads totals from the catalogue when they are of the partition's newest sequence, else from the object. */
+/** Reads totals from the catalogue when they are of the newest sequence that it knows, else from the object. */
 async function totalsOf(ctx: Context, { seq, stats, stats_seq, ...partition }: PartitionRow) {
   if (stats !== null && stats_seq === seq) return stats;
   return tracePartition(ctx.env, partition).getTraceTotals();

@@ -73,7 +73,7 @@ projectRoutes.openapi(get, async (c) =>
 const update = operation("patch", "/api/v1/sessions/{session_id}", "updateProject", {
   summary: "Update a project",
   description:
-    "Fields that are `null` do not change, except `trace_tier`, which returns to the workspace's.",
+    "Fields that are `null` do not change, except `trace_tier`, `sampling_rate` and `redactions`: `null` removes the setting.",
   request: { params: ProjectId, body: body(ProjectUpdateRequest) },
   responses: { 200: json(Project, "The updated resource"), ...taken },
 });

@@ -136,7 +136,9 @@ export const ProjectsQuery = z.strictObject({
   name_contains: z.string().max(255).optional().describe("Part of the name"),
   metadata: MetadataText.optional().describe("JSON of metadata that the projects have"),
   reference_dataset: Uuid.optional().describe("Id of the dataset of the projects"),
-  reference_free: QueryBoolean.optional().describe("Whether to return projects without a dataset"),
+  reference_free: QueryBoolean.optional().describe(
+    "`true` returns only projects without a dataset",
+  ),
   include_stats: QueryBoolean.default(false).describe(
     "Whether to return statistics: of all traces of one project, or of the last seven days of several",
   ),
@@ -156,7 +158,7 @@ export const ProjectQuery = z.object({
 });
 export type ProjectQuery = z.infer<typeof ProjectQuery>;
 
-/** Makes fields `null` by default. */
+/** Makes all fields nullable, and `null` by default. */
 function nullable<S extends z.ZodRawShape>(shape: S) {
   const fields = Object.entries(shape).map(([name, type]) => [
     name,
@@ -169,7 +171,7 @@ function nullable<S extends z.ZodRawShape>(shape: S) {
 function patternProblem(pattern: string): string | null {
   try {
     const expression = RE2JS.compile(pattern);
-    // Texts in which expressions such as `a*` and `\b` match nothing.
+    // Texts in which expressions such as `a*` and `\b` find an empty match.
     const isEmpty = ["", "a", "0 -"].some((text) => {
       const matcher = expression.matcher(text);
       return matcher.find() && matcher.start() === matcher.end();
@@ -219,7 +221,7 @@ export const Project = z
     last_run_start_time: Timestamp.nullable().describe(
       "Start time of the newest trace, `null` when there is none",
     ),
-    run_count: z.number().int().describe("Number of traces, updated within about a second"),
+    run_count: z.number().int().describe("Number of traces, which is updated within seconds"),
   })
   .extend(nullable(TraceStats.omit({ run_count: true, last_run_start_time: true }).shape))
   .openapi("TracerSession");

@@ -70,7 +70,7 @@ export async function getProject(
   return toProject(found.project, found, stats.get(project_id));
 }
 
-/** Throws when the project is not in the workspace. */
+/** @throws AppError 404 when the project is not in the workspace */
 export async function assertProject(ctx: Context, project_id: string): Promise<void> {
   assertMay(ctx, "read");
   await findProject(ctx, project_id);
@@ -196,7 +196,7 @@ function toStored<T extends Times>(fields: T) {
   };
 }
 
-/** Applies a rate to traces that begin from now on: those under way stay whole. */
+/** Applies a rate to traces that begin from now on: traces that have begun stay whole. */
 function toSampling(rate: number | null | undefined) {
   if (rate === undefined) return {};
   return { sampling_rate: rate, sampled_since: rate === null ? null : toIso(nowMicros()) };

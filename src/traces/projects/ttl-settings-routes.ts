@@ -11,7 +11,7 @@ const operation = operationWithTag("Projects");
 
 const list = operation("get", PATH, "listTtlSettings", {
   summary: "List retention settings",
-  description: "Retention tier of the workspace's projects that have none. One item.",
+  description: "One item: the retention tier for projects of the workspace that have none.",
   responses: { 200: json(z.array(TtlSettings), "Settings of the workspace") },
 });
 ttlSettingsRoutes.openapi(list, async (c) => c.json(await listTtlSettings(c.var.ctx), 200));
@@ -19,7 +19,7 @@ ttlSettingsRoutes.openapi(list, async (c) => c.json(await listTtlSettings(c.var.
 const set = operation("put", PATH, "setTtlSettings", {
   summary: "Set the default retention",
   description:
-    "New runs of projects without a tier have this one, within five seconds. Stored runs keep theirs. For admins.",
+    "Within seconds, new runs of projects without a tier get this one. Stored runs keep their tier. For admins.",
   request: { body: body(TtlSettingsChange) },
   responses: { 200: json(TtlSettings, "Settings of the workspace") },
 });

@@ -8,13 +8,13 @@ const DefaultTier = TraceTier.openapi({
 });
 
 export const TtlSettingsChange = namedObject("UpsertTTLSettingsRequest", {
-  tenant_id: Uuid.nullish().describe("Id of the workspace, that of the key when it is given"),
+  tenant_id: Uuid.nullish().describe("Id of the workspace. If given, it must be that of the key"),
   default_trace_tier: DefaultTier,
   apply_to_all_projects: z
     .boolean()
     .nullish()
     .transform((all) => all ?? false)
-    .describe("Whether to set the tier of all projects, too, over their own"),
+    .describe("Whether to set the tier of all existing projects too, in place of their own"),
 });
 export type TtlSettingsChange = z.infer<typeof TtlSettingsChange>;
 

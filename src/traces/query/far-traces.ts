@@ -15,8 +15,8 @@ export type FarMatches = { trace: string[]; tree: string[] };
 type SplitTrace = { project_id: string; root_day: string; trace_id: string };
 
 /**
- * Finds the traces with runs in several partitions that match the filters of traces. Reads the days of the group, the
- * days beside them, and the days of the traces' roots.
+ * Finds the traces that match `trace_filter` or `tree_filter`, among those with runs on another day than their root.
+ * Reads the days of the group, the days beside them, and the days of the traces' roots.
  */
 export async function matchFarTraces(
   ctx: Context,

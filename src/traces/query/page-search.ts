@@ -11,17 +11,17 @@ import { type QueryPlan, toQuery } from "./query-plan.ts";
 import type { PartitionRange } from "./scope.ts";
 
 /**
- * Limit of calls that stop early while the page has no run: each tests 30,000 runs, so they take about 20 seconds. A
- * page with a run ends at the first call that stops early.
+ * Limit of calls that stop early while the page has no run. Each tests about 30,000 runs, so that all take about 20
+ * seconds. A page that has a run ends with the first group in which a call stops early.
  */
 const MAX_STOPS = 100;
 
 export type RunMatch = { partition: PartitionKey; row: TraceRunRow; read: ReadRuns };
 
-/** `stopped` is the position where the search ended early, `null` when it found `limit` runs or searched everything. */
+/** `stopped`: position where a limit of the search or of a message ended it early, `null` when none did. */
 type FoundMatches = { found: RunMatch[]; seq: number; stopped: Position | null };
 
-/** Search of one partition. `next` is `null` when it is done. */
+/** Search of one partition. `next` is `null` when the search is done. */
 type PartitionSearch = {
   partition: PartitionKey;
   query: RunsQuery;
@@ -56,7 +56,7 @@ export async function searchPartitions(
   return { found: found.slice(0, plan.limit), seq, stopped: null };
 }
 
-/** Continues until all searches are done, a run is found, or `max_stops` calls have stopped early. */
+/** Searches a group until all searches are done, a run for the page is found, or `max_stops` calls stopped early. */
 async function searchGroup(
   ctx: Context,
   group: PartitionRange[],
@@ -95,13 +95,13 @@ async function advance(ctx: Context, search: PartitionSearch): Promise<Partition
   return Object.assign(search, { next: read.next, seq, stops: stops + (read.next ? 1 : 0) });
 }
 
-/** Returns the position up to which all searches have tested the runs, `null` for the end. */
+/** Returns the position up to which all searches have tested the runs, `null` when they have tested all. */
 function stoppedAt(searches: PartitionSearch[], { order }: QueryPlan): Position | null {
   const positions = searches.flatMap(({ next }) => next ?? []).sort(comparePositions);
   return positions.at(order === "asc" ? 0 : -1) ?? null;
 }
 
-/** Returns the matches in order, without those that another search may precede. */
+/** Returns the matches in order, without those behind `stopped`: another search may still find runs before them. */
 function matchesUntil(
   searches: PartitionSearch[],
   stopped: Position | null,
@@ -121,7 +121,7 @@ function endOfFull(found: RunMatch[]): Position | null {
   return page.isFull ? (page.rows.at(-1) ?? null) : null;
 }
 
-/** Whether earlier pages have covered the group. */
+/** Whether earlier pages have covered all runs of the group. */
 function isCovered(group: PartitionRange[], { after, order }: QueryPlan): boolean {
   if (after === null) return false;
   return order === "asc"

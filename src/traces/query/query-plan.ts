@@ -50,7 +50,7 @@ function toTests(input: RunsQueryRequest) {
   };
 }
 
-/** Selects root runs for `execution_order: 1`: most runs are stored without an order. */
+/** Selects root runs for `execution_order: 1`, unless `is_root` is false: most runs are stored without an order. */
 function toPosition({ is_root = null, execution_order = null }: RunsQueryRequest) {
   if (execution_order === 1 && is_root !== false) return { is_root: true, execution_order: null };
   return { is_root, execution_order };
@@ -111,7 +111,7 @@ export function columnsOf(select: string[] | null): Columns {
   return RUN_COLUMNS.filter((column) => !PAYLOADS.has(column) || wanted.has(column));
 }
 
-/** End of the last page, and the newest sequence at the first page. */
+/** Position behind which the next page begins, and the newest sequence when the first page was read. */
 export type Cursor = Position & { max_seq: number };
 
 export function writeCursor({ start_us, id, max_seq }: Cursor): string {

@@ -100,7 +100,7 @@ const Cursors = z.object({
     .string()
     .nullable()
     .describe(
-      "Cursor of the next page, `null` on the last. A page before it can be short, but has a run",
+      "Cursor of the next page, `null` on the last. Each page before it has a run, and may have fewer than the limit",
     ),
   prev: z.string().nullable().describe("Always `null`"),
 });
@@ -123,7 +123,7 @@ export const RunsPageV2 = namedObject("RunsPageV2", {
     .string()
     .nullable()
     .describe(
-      "Cursor of the next page, `null` on the last. A page before it can be short, but has a run",
+      "Cursor of the next page, `null` on the last. Each page before it has a run, and may have fewer than the limit",
     ),
 });
 export type RunsPageV2 = z.infer<typeof RunsPageV2>;

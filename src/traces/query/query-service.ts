@@ -23,7 +23,7 @@ export type FoundRuns = { runs: JsonObject[]; next: string | null };
 /** Fields that LangSmith's clients require in each run. */
 const REQUIRED = ["id", "name", "run_type", "start_time", "trace_id"];
 
-/** Returns a page of runs in the form of LangSmith's API. @throws AppError for filters that are not valid */
+/** Returns a page of runs in the form of LangSmith's API. @throws AppError 422 for filters that are not valid */
 export async function queryRuns(ctx: Context, input: RunsQueryRequest): Promise<RunsPage> {
   const select = input.select && [...input.select, ...REQUIRED];
   const { runs, next } = await findPage(ctx, { ...input, select });
@@ -35,7 +35,7 @@ export async function queryRuns(ctx: Context, input: RunsQueryRequest): Promise<
   });
 }
 
-/** Whether a query reads at most a week. Runs that are named by id are on few days. */
+/** Whether a query counts as one of at most a week. Runs that are named by id are on few days. */
 function isWithinWeek({ id, start_time, end_time }: RunsQueryRequest): boolean {
   return id != null || (start_time != null && (end_time ?? nowMicros()) - start_time <= 7 * DAY_US);
 }
@@ -45,7 +45,7 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
   assertMay(ctx, "read");
   assertReadRate(ctx, isWithinWeek(input) ? "query_week" : "query_longer");
   const select = input.select ?? null;
-  // The root of a called trace is not a root of the trace that has called it.
+  // In the calling trace, the root of a called trace is not a root: a query of roots needs no called traces.
   const below =
     input.trace && input.is_root !== true ? await findTracesBelow(ctx, input.trace) : [];
   const plan = withTraces(toPlan(input), below);
@@ -100,7 +100,7 @@ function placedBelow(page: RunMatch[], below: TraceBelow[]): RunMatch[] {
   });
 }
 
-/** Returns runs by id. @throws AppError `too_large` when they do not fit a response */
+/** Returns runs by id, in any order. @throws AppError 413 when they do not fit a response */
 export async function findByIds(
   ctx: Context,
   ids: string[],
@@ -134,7 +134,7 @@ type PageRow = {
 
 /**
  * Converts the rows of a page.
- * @throws AppError 413 for payloads larger than a response, with the cursor of the next page: a client must get past them
+ * @throws AppError 413 for payloads larger than a response. Its text has the cursor of the next page, if any
  */
 export async function toPageRuns(
   ctx: Context,

@@ -26,7 +26,7 @@ const GONE = new Set([
 ]);
 const ORIGINAL = Object.fromEntries(Object.entries(RENAMED).map(([v1, v2]) => [v2, v1]));
 
-/** Translates to a query of version 1. By default it reads one day, and returns ids only. */
+/** Translates to a query of version 1. By default reads the last day, or any time with `ids`, and returns only ids. */
 export async function queryRunsV2(ctx: Context, input: RunsQueryV2Request): Promise<RunsPageV2> {
   const { ids, project_ids, trace_id, reference_examples, page_size, selects, sort_order } = input;
   if (!ids && !project_ids && !trace_id && !reference_examples) {
@@ -54,7 +54,7 @@ export async function queryRunsV2(ctx: Context, input: RunsQueryV2Request): Prom
   return RunsPageV2.parse({ items: runs.map(toItem), has_more: next !== null, next_cursor: next });
 }
 
-/** Returns all fields unless some are selected. */
+/** Returns the selected fields, by default all but `share_url`. */
 export async function getRunV2(
   ctx: Context,
   run_id: string,

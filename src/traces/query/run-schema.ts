@@ -15,12 +15,20 @@ export const TraceRun = namedObject("TraceRun", {
   parent_run_ids: z
     .array(z.string())
     .openapi({ description: "Ids of the runs above it, the root run first", example: [] }),
-  child_run_ids: z.array(z.string()).nullable().describe("Ids of all runs below it"),
-  direct_child_run_ids: z.array(z.string()).nullable().describe("Ids of its direct children"),
+  child_run_ids: z
+    .array(z.string())
+    .nullable()
+    .describe("Ids of all runs below it, `null` in lists"),
+  direct_child_run_ids: z
+    .array(z.string())
+    .nullable()
+    .describe("Ids of its direct children, `null` in lists"),
   dotted_order: z
     .string()
     .nullable()
-    .describe("Position in the trace: start times and ids from the root run"),
+    .describe(
+      "Start times and ids from the root run, `null` while a run above is missing, or when it is too deep",
+    ),
   name: textField("Name of the run", "agent"),
   run_type: textField("Type of the run", "chain"),
   status: z.enum(["pending", "success", "error"]).describe("Status of the run"),
@@ -60,7 +68,7 @@ export const TraceRun = namedObject("TraceRun", {
         content_type: textField("Media type", "image/png"),
         bytes: z.number().int().describe("Size"),
         url: textField(
-          "URL to download it",
+          "Path to download it from",
           "/api/v1/runs/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071/attachments/plot",
         ),
       }),

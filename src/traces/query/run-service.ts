@@ -12,7 +12,7 @@ import type { Columns, TraceRunRow } from "../rows/rows.ts";
 import { TraceRun } from "./run-schema.ts";
 import { RUN_COLUMNS, toRun } from "./to-run.ts";
 
-/** Maximum number of days after the run's own that are searched for children. */
+/** Maximum number of days after the run's own that are searched for runs below it. */
 const MAX_DAYS = 7;
 
 export type LocatedRun = ReadRuns & { partition: PartitionKey; row: TraceRunRow };
@@ -47,7 +47,7 @@ async function runsBelow(ctx: Context, { project_id, day }: PartitionKey, row: T
   return found.flat();
 }
 
-/** Returns the days from the partition's to that of the run's end, or to today while the run is pending. */
+/** Returns the days from `day` to that of the run's end, or to today while it is pending, at most `MAX_DAYS` later. */
 function daysOf(day: string, { end_us }: TraceRunRow): string[] {
   const last = dayOf(end_us ?? nowMicros());
   const days = [day];

@@ -19,10 +19,10 @@ export type Scope = {
   max_start_us: number | null;
 };
 
-/** Partition with the range of its start times. */
+/** Partition with a range of times that all of its runs start in: its day, or more. */
 export type PartitionRange = { partition: PartitionKey; from_us: number; to_us: number };
 
-/** Returns the partitions in scope, in groups that do not overlap in time. */
+/** Returns the partitions in scope, in groups that do not overlap in time, in the order of the query. */
 export async function partitionsInScope(
   ctx: Context,
   scope: Scope,
@@ -54,7 +54,7 @@ export async function partitionsInScope(
   );
 }
 
-/** Returns one group, whose partitions may overlap. */
+/** Returns the partitions of runs as one group, because they may overlap. */
 async function partitionsOfRuns(
   ctx: Context,
   ids: string[],
@@ -79,8 +79,8 @@ async function projectsInScope(ctx: Context, scope: Scope): Promise<string[] | n
   if (run_id !== null) {
     const home = (await findHomes(ctx, [{ id: run_id }])).get(run_id);
     if (home) return [home.project_id];
-    // A run without a time in its id has a home once it is stored. Another root may arrive after its children, so all
-    // projects are searched.
+    // A run whose id has no time has a home once it is stored, so no project is searched without one. A root whose id has
+    // a time may arrive after its children, so all projects are searched.
     return dayOfId(run_id) === null ? [] : null;
   }
   if (reference_example !== null) return null;

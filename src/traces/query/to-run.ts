@@ -49,7 +49,7 @@ function exactTextsOf({ exact = {} }: Pointers) {
   return texts;
 }
 
-/** Converts a row to its wire form. Fetches payloads from R2 when selected. */
+/** Converts a row to its wire form. Reads only the wanted payloads, some of them from R2. `wanted`: `null` for all. */
 export async function toRun(
   ctx: Pick<Context, "env" | "caller">,
   partition: PartitionKey,

@@ -16,7 +16,7 @@ type TraceNode = {
 /** Number of runs with usage up to which each is compared with the others, which spares a tree. */
 const MAX_COMPARED = 16;
 
-/** Sums of one trace, computed in one pass over its runs. Runs without usage may be omitted. */
+/** Computes the usage of runs of one trace, each with the runs below it. The list may omit runs without usage. */
 export class TraceUsage {
   readonly #used: UsageRun[];
   #nodes: Map<string, TraceNode> | null = null;
@@ -25,7 +25,7 @@ export class TraceUsage {
     this.#used = runs.filter(hasUsage);
   }
 
-  /** Returns the usage of a run: its own, else that of the runs below it. */
+  /** Returns the usage of a run. Its own tokens and its own costs each replace the sums of the runs below it. */
   of(run: UsageRun): Usage {
     return this.summed(run) ?? ownUsage(run);
   }
@@ -50,7 +50,10 @@ export class TraceUsage {
     return below.length === 0 ? null : sumOf(below);
   }
 
-  /** Yields the runs whose usage counts. A run above a model call may repeat its usage, so it does not count. */
+  /**
+   * Yields the runs whose usage counts: model calls, runs without a model call below them, and runs without a dotted order.
+   * Any other run may repeat the usage of the calls below it.
+   */
   *counted(): Generator<UsageRun> {
     this.#nodes ??= toSums(this.#used);
     for (const node of this.#nodes.values()) yield* countedRuns(node);
@@ -58,7 +61,7 @@ export class TraceUsage {
   }
 }
 
-/** Sums the runs with usage below a run, of which there is at least one. */
+/** Returns the usage of a run that has at least one run with usage below it. */
 export function withBelow(run: UsageRun, below: UsageRun[]): Usage {
   return replaceMissing(run, sumOf(below));
 }
@@ -75,7 +78,7 @@ function runsBelow(runs: readonly UsageRun[], order: string): UsageRun[] {
   return runs.filter(({ dotted_order }) => dotted_order?.startsWith(above));
 }
 
-/** Sums runs. The list has, with each of its runs, all runs with usage below it. */
+/** Sums runs. @param runs must have, for each of its runs, all runs with usage below it too */
 function sumOf(runs: UsageRun[]): Usage {
   const calls = runs.filter(isModel);
   const sum = new UsageSum();
@@ -117,7 +120,7 @@ function addNode(nodes: Map<string, TraceNode>, dotted_order: string): TraceNode
   return above ?? { runs: [], parent: null, hasModelBelow: false, below: new UsageSum() };
 }
 
-/** Adds a node to the one above it. Everything below it must be added before. */
+/** Adds the sums of a node to the node above it. The nodes below must have been added before. */
 function sumUp(node: TraceNode): void {
   const { parent, runs, below, hasModelBelow } = node;
   if (parent === null) return;
@@ -171,7 +174,7 @@ class UsageSum {
     this.add(other.#sums());
   }
 
-  /** Omits sums that a double cannot hold exactly. */
+  /** Returns `null` for a number of tokens that a double cannot hold exactly. */
   toUsage(): Usage {
     const sums = this.#sums();
     for (const name of TOKENS) {

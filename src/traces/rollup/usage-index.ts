@@ -3,7 +3,7 @@ import type { RunView } from "../rows/run-view.ts";
 import type { Usage } from "../usage.ts";
 import { hasAll, hasUsage, ownUsage, TraceUsage, type UsageRun, withBelow } from "./trace-usage.ts";
 
-/** Limits the traces in memory. */
+/** Maximum number of traces in memory. */
 const MAX_TRACES = 2000;
 
 /** Caches the usage of traces. Valid until a run changes. */
@@ -17,7 +17,7 @@ export class UsageIndex {
     this.#descendantsWithUsage = source.descendantsWithUsage();
   }
 
-  /** Returns the usage of a run: its own, else that of the runs below it. */
+  /** Returns the usage of a run. Its own tokens and its own costs each replace the sums of the runs below it. */
   of(run: RunView): Usage {
     return this.summed(run) ?? ownUsage(run);
   }
@@ -39,7 +39,7 @@ export class UsageIndex {
     return found;
   }
 
-  /** Yields the runs of all traces whose usage counts. */
+  /** Yields the runs whose usage counts, of all traces. */
   *counted(): Generator<UsageRun> {
     const traces = new Set<string>();
     for (const run of this.#source.live(EVERY_RUN)) {

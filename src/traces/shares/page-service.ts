@@ -25,7 +25,7 @@ export type SharedPage = {
   spans: AsyncGenerator<SharedSpan>;
 };
 
-/** @returns `null` when the link does not exist, or its trace has no runs */
+/** @returns `null` when the link does not exist. @throws AppError 404 when its trace has no runs */
 export async function openPage(env: Env, token: string): Promise<SharedPage | null> {
   if ((await findSharedTrace(env, token)) === null) return null;
   const { ctx, trace } = await openShare(env, token);

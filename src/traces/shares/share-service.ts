@@ -10,7 +10,7 @@ import { findRun } from "../query/run-service.ts";
 import { assertTraceRate } from "../rates.ts";
 import type { TraceShare } from "./share-schema.ts";
 
-/** Shares the trace of the run: a run below the root shares its root. */
+/** Shares the whole trace of a run, also when the run is not the root. */
 export async function createShare(
   ctx: Context,
   run_id: string,

@@ -21,7 +21,7 @@ type OpenShare = { ctx: Context; trace: SharedTrace };
 const PAGE_RUNS = 100;
 const PAGE_RUNS_V2 = 1000;
 
-/** Opens a shared trace. The limit of reads counts all links of a workspace together, apart from its keys. */
+/** Opens a shared trace. All links of a workspace share one limit of reads, apart from those of its API keys. */
 export async function openShare(env: Env, token: string): Promise<OpenShare> {
   const trace = await findSharedTrace(env, token);
   if (trace === null) {
@@ -103,7 +103,7 @@ function toSharedSelect(selects: string[]): string[] {
 
 type Page = { cursor: string | null | undefined; limit: number; select: string[] };
 
-/** Searches from a day before the start of the root to a day after its end: a project may have years. */
+/** Searches from a day before the root's start to a day after its end, or to now: a project may have years. */
 async function findRuns({ ctx, trace }: OpenShare, page: Page) {
   const { row } = await findRun(ctx, trace.trace_id, ["id", "start_us", "end_us"]);
   return findPage(ctx, {

@@ -76,7 +76,10 @@ export const TraceThreadItem = namedObject("TraceThread", {
   total_cost: Cost.describe("Cost in US dollars"),
   first_inputs: textField("Beginning of the first inputs", "Hello"),
   last_outputs: textField("Beginning of the last outputs", "How can I help?"),
-  last_error: z.string().nullable().describe("Error of the last trace, `null` without one"),
+  last_error: z
+    .string()
+    .nullable()
+    .describe("Beginning of the error of the last trace, `null` without one"),
 });
 
 export const ThreadsPage = namedObject("TraceThreadsPage", {

@@ -20,7 +20,7 @@ import {
 
 const PREVIEW_CHARS = 1000;
 
-/** Position of a page. Later traces, and those stored after the first page, do not move threads between pages. */
+/** Position of a page. `end_time` and `max_seq` leave out later traces, which would move threads between pages. */
 type Cursor = { offset: number; end_time: number; max_seq: number | null };
 
 export async function queryThreads(ctx: Context, input: ThreadsQueryRequest): Promise<ThreadsPage> {
@@ -103,7 +103,7 @@ function toTrace({ id: _, ...run }: JsonObject): JsonObject {
   };
 }
 
-/** Statistics that clients select without the unit that the answer has in their names. */
+/** Selected statistics to whose names the answer adds `_seconds`. */
 const IN_SECONDS = /^(latency|first_token)_p\d+$/;
 
 /** Counts all traces of the thread, whatever their time. */

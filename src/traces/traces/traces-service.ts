@@ -13,7 +13,7 @@ import {
 
 const MAX_RUNS = 1000;
 
-/** Fields of the root run that the answer has as totals of the trace. */
+/** Fields of the root run that the answer has in `trace_aggregates`. */
 const AGGREGATES = ["total_tokens", "total_cost", "first_token_time"];
 
 export async function queryTraces(ctx: Context, input: TracesQueryRequest): Promise<TracesPage> {
@@ -41,7 +41,7 @@ function ofTraces(ids: string[] | null | undefined): string | null {
   return ids?.length ? `in(trace_id, ${JSON.stringify(ids)})` : null;
 }
 
-/** A root run has the totals of its trace. */
+/** Moves totals out of the root run: its usage is that of the trace. */
 function toTrace(run: JsonObject) {
   const fields = Object.entries(toItem(run));
   const isTotal = ([name]: [string, unknown]) => AGGREGATES.includes(name);
@@ -54,7 +54,7 @@ function toTrace(run: JsonObject) {
   };
 }
 
-/** Returns all runs of a trace. @throws AppError 413 for more than fit the answer, which has no pages */
+/** Returns all runs of a trace that match. @throws AppError 413 for more than fit the answer, which has no pages */
 export async function listTraceRuns(
   ctx: Context,
   trace_id: string,
@@ -76,7 +76,7 @@ export async function listTraceRuns(
   throw tooLarge();
 }
 
-/** The error of a page names its cursor, which this call does not take. */
+/** Replaces an error that names the cursor of the next page: this call takes no cursor. */
 function refuseCursor(cause: unknown): never {
   throw AppError.from(cause).code === "too_large" ? tooLarge(cause) : cause;
 }

@@ -8,7 +8,7 @@ import { runIdOfSpan } from "../otlp/span-ids.ts";
 import type { CalledTrace } from "../reads/reads.ts";
 import { partitionsOfTrace } from "./trace-partitions.ts";
 
-/** Trace of an agent's run, and the run of the trace that has called the agent. */
+/** Called trace, and the run that called it: `parent` is in the calling trace. */
 export type TraceBelow = {
   trace_id: string;
   parent: { id: string; trace_id: string; dotted_order: string };
@@ -22,7 +22,7 @@ type TreeFields = {
 };
 
 const AT_ONCE = 25;
-/** Maximum number of called traces that the view of a trace has. */
+/** Maximum number of called traces in an answer of `readTrace`. */
 export const MAX_CALLED_TRACES = 100;
 
 /**

@@ -31,7 +31,10 @@ export type RunListField =
   | "outputs.documents"
   | "invocation_params.tools";
 
-/** Published names of attributes, as data. The first convention that names a field wins, but a key of `prefixes` always does. */
+/**
+ * Published names of attributes, as data. When several attributes of `fields` give one field, the one of the first
+ * convention wins. An attribute of `prefixes` wins over those of `fields`, and these win over those of `lists`.
+ */
 export type Convention = {
   /** Fields by attribute. */
   fields: Record<string, RunField>;

@@ -42,7 +42,10 @@ export const TRACELOOP: Convention = {
   },
 };
 
-/** Attributes of an agent's span: https://ai.pydantic.dev/logfire/. Spans of models and tools have those of GenAI. */
+/**
+ * Attributes of an agent's span: https://ai.pydantic.dev/logfire/
+ * Its spans of models and tools have the attributes of GenAI.
+ */
 export const PYDANTIC_AI: Convention = {
   fields: {
     "pydantic_ai.all_messages": "inputs.messages",
@@ -53,7 +56,7 @@ export const PYDANTIC_AI: Convention = {
   lists: {},
 };
 
-/** AI SDK of Vercel before its spans had those of GenAI: https://ai-sdk.dev/docs/ai-sdk-core/telemetry */
+/** AI SDK of Vercel, before its spans had attributes of GenAI: https://ai-sdk.dev/docs/ai-sdk-core/telemetry */
 export const VERCEL_AI_SDK: Convention = {
   fields: {
     "ai.prompt.messages": "inputs.messages",

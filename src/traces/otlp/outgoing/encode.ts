@@ -6,8 +6,8 @@ const { LengthDelimited: DELIMITED, Bit64: FIXED64, Varint: VARINT } = WireType;
 type Write = (writer: BinaryWriter) => void;
 
 /**
- * Encodes an ExportTraceServiceRequest of one resource and scope, the inverse of `decodeProtobuf`, which links the
- * definition of the fields. Links of spans are left out: runs have none.
+ * Encodes an ExportTraceServiceRequest of one resource and scope. The comment of `decodeProtobuf` has the URL with the
+ * numbers of the fields. Links of spans are left out: runs have none.
  */
 export function encodeSpans(
   resource: Attributes,
@@ -55,7 +55,7 @@ function writeAttributes(writer: BinaryWriter, field: number, attributes: Attrib
   }
 }
 
-/** Objects are JSON texts: few receivers read a `kvlist_value`. */
+/** Writes objects, and lists of other values than texts, as JSON: few receivers read a `kvlist_value`. */
 function writeValue(writer: BinaryWriter, value: unknown): void {
   if (typeof value === "string") writeText(writer, 1, value);
   else if (typeof value === "boolean") writer.tag(2, VARINT).bool(value);

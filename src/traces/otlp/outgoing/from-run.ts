@@ -5,7 +5,7 @@ import type { JsonObject } from "../../json.ts";
 import type { Attributes, OtlpSpan, SpanEvent } from "../span.ts";
 import { genAiMessages } from "./genai-messages.ts";
 
-/** Fields that `toSpan` reads, besides `id`, `trace_id`, `name`, `run_type` and `start_time`. */
+/** Fields to select for `toSpan`, besides `id`, `trace_id`, `name`, `run_type` and `start_time`. */
 export const SPAN_FIELDS = [
   ...["parent_run_id", "end_time", "error", "inputs", "outputs", "extra", "events", "tags"],
   ...["prompt_tokens", "completion_tokens", "thread_id", "first_token_time"],
@@ -32,8 +32,8 @@ const PARAMETERS: [attribute: string, ...names: string[]][] = [
 ];
 
 /**
- * Converts a run of an API answer to a span, the inverse of `toRun` for Heddle's own traces.
- * @param caller span of the program that called the agent, in whose trace the span is then
+ * Converts a run of an API answer to a span.
+ * @param caller span of the program that called the agent. The converted span is then in the caller's trace
  */
 export function toSpan(run: JsonObject, caller: CallerSpan | null = null): OtlpSpan {
   const error = textOf(run.error);
@@ -83,8 +83,8 @@ function attributesOf(run: JsonObject): Attributes {
 }
 
 /**
- * Returns the attributes of payloads: the whole ones, which observability products read, and for model calls their
- * messages. A tool has its arguments and result instead.
+ * Returns the attributes of payloads: inputs and outputs as a whole, which observability products read, and for model
+ * calls their messages too. A tool has its arguments and result instead.
  */
 function payloadsOf({ name, inputs, outputs }: JsonObject, type: string): [string, unknown][] {
   const whole: [string, unknown][] = [
@@ -126,7 +126,7 @@ function eventAt(time: unknown, name: string, attributes: [string, unknown][]): 
   return [{ name, time_ns: toNanos(time), attributes: new Map(attributes) }];
 }
 
-/** Reads an error text: its first line is `Type: message`, and the rest is the stack. */
+/** Splits an error: its first line is a message, often after `Type: `, and the rest is the stack. */
 function exceptionOf(error: string): [string, string][] {
   const [, type = "Error", message = ""] = /^([A-Za-z_$][\w.$]{0,99}): ([^\n]*)/.exec(error) ?? [
     "",

@@ -12,10 +12,10 @@ const FIELDS = ["id", "trace_id", "name", "run_type", "start_time", ...SPAN_FIEL
 const SMALL_FIELDS = FIELDS.filter((name) => !PAYLOADS.includes(name as PayloadName));
 const PAGE = 100;
 const TOO_LARGE = "The payloads of this run are too large to be sent.";
-/** Limit of a request. Receivers accept at least this size. */
+/** Size in bytes above which a request is split. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** Yields the bodies of the requests that send a stored trace, one page of runs in memory. */
+/** Yields the bodies of the requests that send a stored trace. Holds one page of runs in memory. */
 export async function* requestBodies(
   ctx: Context,
   trace_id: string,
@@ -32,7 +32,7 @@ export async function* requestBodies(
   } while (cursor !== undefined);
 }
 
-/** Returns a page. A run whose payloads exceed an answer is alone on its page, with a note in their place. */
+/** Returns a page. When its payloads exceed an answer, returns its first run alone, with a note instead of them. */
 async function findPayloads(ctx: Context, query: RunsQueryRequest): Promise<FoundRuns> {
   try {
     return await findPage(ctx, query);
@@ -43,7 +43,7 @@ async function findPayloads(ctx: Context, query: RunsQueryRequest): Promise<Foun
   }
 }
 
-/** Returns the span of the program that called the agent, which the root of the trace names. */
+/** Returns the span of the program that called the agent, `null` when the root of the trace names none. */
 async function callerOf(ctx: Context, trace_id: string): Promise<CallerSpan | null> {
   const { runs } = await findPage(ctx, { id: [trace_id], select: ["extra"], limit: 1 });
   const { otel_trace_id, otel_parent_span_id } = Object(Object(runs[0]?.extra).metadata);

@@ -44,7 +44,7 @@ export function otlpTarget(variables: Variables, service: string): OtlpTarget | 
   };
 }
 
-/** The variable for traces is the whole URL, the other one its beginning. */
+/** `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is a whole URL, `OTEL_EXPORTER_OTLP_ENDPOINT` only its beginning. */
 function endpointOf(variables: Variables): string | null {
   const whole = variables.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
   const base = variables.OTEL_EXPORTER_OTLP_ENDPOINT;
