@@ -66,5 +66,5 @@ export type Home = { project_id: string; day: string };
 /** Key of a partition, in its object's name and in D1. */
 export type PartitionKey = Home & { slot: number };
 
-/** Change with the id or the name of the project that its request names, `null` when it does not. */
+/** Change with the id or the name of the project in its request. Both are `null` when the request names none. */
 export type IncomingRun = RunChange & { session_id: string | null; session_name: string | null };

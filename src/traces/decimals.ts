@@ -4,7 +4,7 @@ const POWERS = Array.from({ length: SMALL_CHARS + 1 }, (_, n) => 10 ** n);
 const [MINUS, POINT] = ["-".charCodeAt(0), ".".charCodeAt(0)];
 const ZERO = "0".charCodeAt(0);
 
-/** Exact sum of decimals that are texts: digits, with a minus and a point or without, and no exponent. */
+/** Exact sum of decimals that are texts: digits with an optional minus and point, and no exponent. */
 export class DecimalSum {
   /** Sum of short texts, multiplied by 10 to the power of `#places`, while a double holds it exactly. */
   #small = 0;

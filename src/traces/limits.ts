@@ -15,16 +15,20 @@ export const MAX_CONTAINERS = 1_000_000;
  * this size, the merged `extra` of `MAX_EXTRA_BYTES`, error and tags.
  */
 export const MAX_INLINE_BYTES = 250_000;
+/** Limit of an `extra` after its merge with the stored one. A larger result is not stored. */
 export const MAX_EXTRA_BYTES = 400_000;
 
+/** Limit of the different keys that one change of a run adds to the index. */
 export const MAX_KEYS_PER_RUN = 100;
+/** Limit of a key and of a value in the index. Longer ones are cut. */
 export const MAX_VALUE_CHARS = 250;
 /** Limit of a thread's id in characters. Longer ones are cut. */
 export const MAX_THREAD_ID = 1000;
 /** Limit of a dotted order in characters, for about 1000 levels of 58 characters and a dot. */
 export const MAX_DOTTED_ORDER = 64_000;
+/** Characters of a payload after which `search` reads no further value. */
 export const MAX_SEARCH_CHARS = 16_000;
-/** Limit of the characters of a payload's pairs. Those of three payloads take 1.8 MB at three bytes a character. */
+/** Limit of the characters of a payload's pairs. Three payloads have up to 1.8 MB of them, at three bytes a character. */
 export const MAX_PAIRS_CHARS = 200_000;
 
 export const MAX_NAME_CHARS = 1000;

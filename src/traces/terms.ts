@@ -11,7 +11,7 @@ export type TermRange = { first: number; last: number };
 const [VALUE_BITS, KEY_BITS] = [32, 21];
 const VALUES = 2 ** VALUE_BITS;
 
-/** Returns a term. Two values may have the same one, so readers test each run that a term finds. */
+/** Returns a term. Different values may share it, so readers test each run that they find by a term. */
 export function termOf(kind: TermKind, key: string, value: string): number {
   return firstTerm(kind, key) + fnv1a(value);
 }

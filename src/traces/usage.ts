@@ -6,7 +6,7 @@ export type Usage = {
   prompt_tokens: number | null;
   completion_tokens: number | null;
   total_tokens: number | null;
-  /** Exact decimals as text. */
+  /** Exact decimals as text, in US dollars. */
   prompt_cost: string | null;
   completion_cost: string | null;
   total_cost: string | null;

@@ -43,7 +43,7 @@ export function dayOfId(id: string): string | null {
 }
 
 /** Values of a partition's row once its runs are deleted. */
-export const NO_RUNS = {
+export const EMPTY_PARTITION = {
   ...{ rows: 0, roots: 0, min_start_us: null, max_start_us: null },
   ...{ stats: null, stats_seq: null },
 };
@@ -61,7 +61,7 @@ export async function partitionsOn(ctx: Context, days: string[]): Promise<Partit
   return days.length === 0 ? [] : livePartitions(ctx, among(partitions.day, days));
 }
 
-/** Returns partitions of the workspace, without projects that are being deleted. */
+/** Returns partitions of the workspace, without those of projects that are being deleted. */
 export function livePartitions(ctx: Context, where: SQL | undefined) {
   return ctx.db
     .select({ project_id: partitions.project_id, day: partitions.day, slot: partitions.slot })

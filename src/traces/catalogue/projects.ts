@@ -12,7 +12,7 @@ import { projects, type Redactions, ttl_settings } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 
-/** Settings of a project with those of its workspace. */
+/** Settings of a project that ingestion and reads of its traces need. */
 export type ProjectSettings = {
   /** Retention tier of new runs that name none. */
   tier: TraceTier;
@@ -25,8 +25,8 @@ export type ProjectSettings = {
 /** Time for which names, ids and settings are cached: other isolates see a change about this much later. */
 const CACHE_MS = 5000;
 const MAX_CACHED = 2000;
-const cache = new TtlCache<string>(CACHE_MS, MAX_CACHED);
-const settings = new TtlCache<ProjectSettings>(CACHE_MS, MAX_CACHED);
+const idCache = new TtlCache<string>(CACHE_MS, MAX_CACHED);
+const settingsCache = new TtlCache<ProjectSettings>(CACHE_MS, MAX_CACHED);
 const DEFAULT_PROJECT = "default";
 
 /** Matches projects of the workspace that are not deleted. */
@@ -46,7 +46,7 @@ export async function findProject(ctx: Context, project_id: string): Promise<Pro
 /** Returns the id itself. @throws AppError 404 unless it is that of a project in the workspace */
 export function resolveProject(ctx: Context, project_id: string): Promise<string> {
   const key = `${ctx.caller.workspace_id}/id/${project_id}`;
-  return cache.get(key, async () => (await findProject(ctx, project_id)).id);
+  return idCache.get(key, async () => (await findProject(ctx, project_id)).id);
 }
 
 /** Returns the ids that are projects of the workspace. Reads several ids with one statement. */
@@ -65,7 +65,7 @@ export async function knownProjects(ctx: Context, ids: string[]): Promise<Set<st
 }
 
 export function settingsOfProject(ctx: Context, project_id: string): Promise<ProjectSettings> {
-  return settings.get(`${ctx.caller.workspace_id}/${project_id}`, async () => {
+  return settingsCache.get(`${ctx.caller.workspace_id}/${project_id}`, async () => {
     const [found] = await ctx.db
       .select({
         own: projects.trace_tier,
@@ -89,7 +89,7 @@ export function settingsOfProject(ctx: Context, project_id: string): Promise<Pro
   });
 }
 
-/** Throws a 409 when one of the projects is on legal hold. */
+/** @throws AppError 409 when one of the projects is on legal hold */
 export async function assertNotHeld(ctx: Context, project_ids: readonly string[]): Promise<void> {
   const [held] = await ctx.db
     .select({ id: projects.id, name: projects.name })
@@ -105,7 +105,7 @@ export async function assertNotHeld(ctx: Context, project_ids: readonly string[]
 export function projectByName(ctx: Context, name: string | null): Promise<string> {
   const wanted = name === null || name.trim() === "" ? DEFAULT_PROJECT : name.trim();
   const { workspace_id } = ctx.caller;
-  return cache.get(`${workspace_id}/name/${wanted}`, async () => {
+  return idCache.get(`${workspace_id}/name/${wanted}`, async () => {
     const found = await idOfName(ctx.db, workspace_id, wanted);
     if (found !== null) return found;
     await ctx.db.insert(projects).values(newProject(workspace_id, wanted)).onConflictDoNothing();
@@ -140,8 +140,8 @@ export function newProject(workspace_id: string, name: string): ProjectRow {
 }
 
 export function clearProjectCache(): void {
-  cache.forget();
-  settings.forget();
+  idCache.forget();
+  settingsCache.forget();
 }
 
 export async function idOfName(

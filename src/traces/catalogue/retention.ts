@@ -8,7 +8,7 @@ const DEFAULTS = {
 };
 type Settings = Partial<typeof DEFAULTS>;
 
-/** UTC days before which the short-lived traces have expired, and before which all traces have. */
+/** UTC days. Before the day `shortlived`, the short-lived traces have expired. Before `longlived`, all have. */
 export type ExpiryDays = { shortlived: string; longlived: string };
 
 const MAX_DAYS = 36_500;

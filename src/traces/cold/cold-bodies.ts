@@ -7,7 +7,7 @@ export type BodyUpload = { key: string; upload_id: string };
 /** Object in R2 that has the body of a segment. */
 export type BodyCopy = { number: number; key: string; bytes: number };
 
-/** Bodies that are only in R2. */
+/** Matches bodies that are only in R2. */
 const ONLY_IN_R2 = "upload_id IS NULL AND restored_at IS NULL";
 
 /**
@@ -151,7 +151,7 @@ export class ColdBodies {
     return found.toArray().length > 0;
   }
 
-  /** Returns the copies of those given segments whose body is only in R2. */
+  /** Returns the copies of the given segments, except those whose body the Durable Object has too. */
   copiesOf(numbers: number[]): BodyCopy[] {
     return this.#sql
       .exec<BodyCopy>(

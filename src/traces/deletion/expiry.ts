@@ -3,7 +3,7 @@ import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
 import { DAY_US, dayOf, toMicros } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
-import { isPartition, NO_RUNS } from "../catalogue/catalogue.ts";
+import { EMPTY_PARTITION, isPartition } from "../catalogue/catalogue.ts";
 import { type ExpiryDays, expiryDays } from "../catalogue/retention.ts";
 import { partitions } from "../catalogue/table.ts";
 import type { PartitionKey } from "../changes.ts";
@@ -105,7 +105,7 @@ async function closePartition(
   if (closed_at === null) {
     await database(env)
       .update(partitions)
-      .set({ ...NO_RUNS, closed_at: now.toISOString() })
+      .set({ ...EMPTY_PARTITION, closed_at: now.toISOString() })
       .where(isPartition(partition));
     return;
   }

@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, isNull, lte, type SQL, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
-import { isPartition, NO_RUNS } from "../catalogue/catalogue.ts";
+import { EMPTY_PARTITION, isPartition } from "../catalogue/catalogue.ts";
 import { partitions, projects } from "../catalogue/table.ts";
 import { deleteLinksOfProject } from "../links/share-links.ts";
 import { deleteHomes } from "../locations/locations.ts";
@@ -9,11 +9,11 @@ import { type ProjectDeletionMessage, sendProjectDeletions } from "../messages.t
 import { tracePartition } from "../object/stub.ts";
 import { payloadPrefix } from "../rows/payloads.ts";
 
-/** Longer than an isolate caches a project: no isolate finds it for new writes any more. */
+/** Time after which no isolate has a deleted project in its cache any more, so that no new writes begin. */
 const LAST_WRITES_MS = 60_000;
 const RESEND_AFTER_MS = 15_000;
-const PARTITIONS = 20;
-const BATCH = 50;
+/** Maximum number of partitions of one step, and of projects of one sweep. */
+const [PARTITIONS, BATCH] = [20, 50];
 const NO_BYTES = { bytes: 0, file_bytes: 0, payload_bytes: 0, attachment_bytes: 0 };
 
 /** Does one bounded step. Sends a message for the next one while data remains. Deletes the project's row last. */
@@ -78,7 +78,7 @@ async function emptyPartitions(env: Env, project_id: string): Promise<boolean> {
     await tracePartition(env, partition).deleteAll(partition);
     await database(env)
       .update(partitions)
-      .set({ ...NO_RUNS, ...NO_BYTES, closed_at: new Date().toISOString() })
+      .set({ ...EMPTY_PARTITION, ...NO_BYTES, closed_at: new Date().toISOString() })
       .where(isPartition(partition));
   }
   return rows.length < PARTITIONS;

@@ -159,7 +159,7 @@ async function partitionsOf(
   const rows = await livePartitions(ctx, isLate).limit(MAX_ROWS);
   const keys = rows.filter(({ slot }) => trace_ids?.some((id) => mayHave(slot, id)) ?? true);
   if (rows.length < MAX_ROWS && keys.length <= MAX_PARTITIONS) return keys;
-  const text = `the runs are in more than ${MAX_PARTITIONS} partitions; name one project, or fewer traces by id`;
+  const text = `the runs may be in more than ${MAX_PARTITIONS} partitions; name one project, or fewer traces by id`;
   throw invalid(["body", "session_id"], text);
 }
 

@@ -27,7 +27,7 @@ import {
 } from "./feedback-schema.ts";
 
 const AT_ONCE = 20;
-/** Number of rows that one call reads: a row has up to 200,000 characters, and a message 32 MiB. */
+/** Maximum number of rows that one call reads: a row has up to 200,000 characters, and a message 32 MiB. */
 const ROWS_PER_CALL = 20;
 
 export async function createFeedback(

@@ -5,7 +5,7 @@ const MAX_LIKE_BYTES = 48;
 
 /**
  * Splits a pattern of more than `MAX_LIKE_BYTES` at its % signs. Keeps a shorter one as it is.
- * @returns `null` for such a pattern with a _, or with more than one text between its first and its last %
+ * @returns `null` for a long pattern with a _, or with more than one text between its first and its last %
  */
 export function readLikePattern(text: string): LikePattern | null {
   const isShort = new TextEncoder().encode(text).length <= MAX_LIKE_BYTES;

@@ -9,7 +9,7 @@ export type TraceCursor = {
   trace_id: string;
   /** Project and day of the root, `null` while they are unknown. */
   home: Home | null;
-  /** Newest sequence that was read of each partition, by `seqKey`. */
+  /** Sequence up to which each partition was read, by `seqKey`. */
   seqs: Record<string, number>;
   /** Ids of the called traces whose runs were read. */
   called: string[];

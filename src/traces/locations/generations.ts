@@ -5,7 +5,7 @@ const GROWTH = 2;
 const HASHES = 2 ** 32;
 const FLUSH_MS = 1000;
 const MAX_FLUSH_FACTOR = 16;
-/** A busy object writes its counts up to this much more rarely than a quiet one: all projects of a region share D1. */
+/** Pause between two writes of a busy object's counts, in `flushDelayMs`: all projects of a region share D1. */
 const PAUSE_FACTOR = 5;
 const MAX_PAUSE_MS = 20_000;
 
@@ -44,7 +44,7 @@ export function generationOf(slot: number): number {
   return generation;
 }
 
-/** Least time from a change to the write of the counts. 16 slots of a generation write no more often than one. */
+/** Least time from a change to the write of the counts. 16 slots of a generation together write as often as one. */
 export function flushDelayMs(slot: number): number {
   return FLUSH_MS * Math.min(MAX_FLUSH_FACTOR, slotsIn(generationOf(slot)));
 }

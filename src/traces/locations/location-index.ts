@@ -35,7 +35,7 @@ export class LocationIndex {
   }
 
   newestOf(home: Home): LocationRow | undefined {
-    return this.#newest.get(textOf(home));
+    return this.#newest.get(homeKey(home));
   }
 
   rowsWith(id: string): LocationRow[] {
@@ -47,7 +47,7 @@ export class LocationIndex {
   }
 
   rowOf(location: Location): LocationRow | undefined {
-    return this.rowsWith(location.id).find((row) => textOf(row) === textOf(location));
+    return this.rowsWith(location.id).find((row) => homeKey(row) === homeKey(location));
   }
 
   /** Adds or replaces a row. `added`: its keys that the replaced row does not have. */
@@ -56,7 +56,7 @@ export class LocationIndex {
     this.#rows.set(row.number, row);
     this.#last = Math.max(this.#last, row.number);
     const newest = this.newestOf(row);
-    if (newest === undefined || newest.number <= row.number) this.#newest.set(textOf(row), row);
+    if (newest === undefined || newest.number <= row.number) this.#newest.set(homeKey(row), row);
     const hashes = Array.from({ length: added.length / KEY_WORDS }, (_, n) => hashKey(added, n));
     this.#rowsByHash.add(Uint32Array.from(hashes), row.number);
   }
@@ -64,11 +64,11 @@ export class LocationIndex {
   delete(row: LocationRow): void {
     this.#size -= countKeys(this.#rows.get(row.number));
     this.#rows.delete(row.number);
-    if (this.newestOf(row)?.number === row.number) this.#newest.delete(textOf(row));
+    if (this.newestOf(row)?.number === row.number) this.#newest.delete(homeKey(row));
   }
 }
 
-export function textOf({ project_id, day }: Home): string {
+export function homeKey({ project_id, day }: Home): string {
   return `${project_id}/${day}`;
 }
 

@@ -2,11 +2,11 @@ import { isMigrated, migrate } from "../../shared/storage/object-tables.ts";
 import type { Location } from "./location.ts";
 import {
   countKeys,
+  homeKey,
   joinKeys,
   LocationIndex,
   type LocationRow,
   packKeys,
-  textOf,
   withoutId,
 } from "./location-index.ts";
 
@@ -50,7 +50,7 @@ export class LocationTable {
         this.#storage.kv.put(FULL, true);
         return added.map(({ id }) => id);
       }
-      for (const some of Map.groupBy(added, textOf).values()) this.#append(index, some);
+      for (const some of Map.groupBy(added, homeKey).values()) this.#append(index, some);
       return [];
     });
   }

@@ -6,7 +6,7 @@ import { LocationTable } from "./location-table.ts";
 export type FoundLocations = { locations: Location[]; is_full: boolean };
 
 /**
- * Projects and days of a workspace's trace runs and feedback whose ids do not contain their day. Named
+ * Projects and days of the trace runs and feedback of a workspace, by ids that do not contain the day. Named
  * `{workspace_id}/{slot}`.
  */
 export class LocationObject extends DurableObject<Env> {

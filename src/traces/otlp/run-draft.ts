@@ -7,7 +7,7 @@ import { LANGSMITH, PYDANTIC_AI, TRACELOOP, VERCEL_AI_SDK } from "./conventions/
 import { toList } from "./numbered.ts";
 import type { Attributes } from "./span.ts";
 
-/** The first convention that names a field wins, and in it the first attribute. */
+/** The first convention that has an attribute for a field wins, and in it the attribute that is listed first. */
 const CONVENTIONS: readonly Convention[] = [
   ...[LANGSMITH, GEN_AI, OPENINFERENCE, TRACELOOP, PYDANTIC_AI, VERCEL_AI_SDK],
 ];

@@ -54,7 +54,10 @@ export class SpanIds {
   }
 }
 
-/** Returns the id of the run that a span becomes. For a root span it is one of the ids by which children name it. */
+/**
+ * Returns an id by which children name the run of a span. It is the run's own id, unless the span is a root or has
+ * attributes of LangSmith.
+ */
 export function runIdOfSpan(trace_id: string, span_id: string): string {
   return toUuid(prefixOf(trace_id) + span_id);
 }

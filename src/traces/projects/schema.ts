@@ -38,7 +38,7 @@ const Pattern = z
     const problem = patternProblem(pattern);
     if (problem !== null) context.addIssue(problem);
   });
-/** Limit of the instructions of all patterns. `{3,60}` takes one for each count, and a character may run all of them. */
+/** Limit of the instructions of all patterns: each character may run all. `{3,60}` takes one for each count. */
 const MAX_STEPS = 500;
 const Patterns = z
   .array(Pattern)
@@ -47,7 +47,7 @@ const Patterns = z
     const steps = patterns.reduce((sum, pattern) => sum + stepsOf(pattern), 0);
     if (steps <= MAX_STEPS) return;
     context.addIssue(
-      `have ${steps} steps together: at most ${MAX_STEPS}; count fewer repetitions, as + instead of {3,60}`,
+      `have ${steps} steps together: at most ${MAX_STEPS}; use fewer counted repetitions, for example + instead of {3,60}`,
     );
   });
 const Redactions = z
@@ -70,7 +70,7 @@ export const ProjectCreateRequest = namedObject("TracerSessionCreate", {
   name: Name.nullish()
     .transform((name) => name ?? "default")
     .openapi({
-      description: "Name of the project, unique in the workspace",
+      description: "Name of the project, unique in the workspace. Default: `default`",
       example: "support-agent",
     }),
   description: z.string().max(10_000).nullish().describe("Description of the project"),

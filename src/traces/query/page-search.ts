@@ -73,7 +73,7 @@ async function searchGroup(
   while (countStops(searches) < max_stops) {
     const stopped = stoppedAt(searches, plan);
     if (stopped === null || matchesUntil(searches, stopped, plan).length > 0) break;
-    // A search that has found runs waits for those that are behind it.
+    // A search that has found runs waits for the searches that have found none.
     const open = searches.filter((search) => search.next !== null && search.found.length === 0);
     await Promise.all(open.map((search) => advance(ctx, search)));
   }

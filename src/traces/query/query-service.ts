@@ -59,7 +59,11 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
   return { runs: await toPageRuns(ctx, placedBelow(page, below), select, next), next };
 }
 
-/** @throws AppError for a search that stopped without a run: SDKs take an empty page for the last one */
+/**
+ * Reads a page, and where the next one begins.
+ * @throws AppError 413 for a search that stopped without a run, because SDKs take an empty page for the last one, and for
+ * runs named by id that do not fit a response
+ */
 async function readPage(
   ctx: Context,
   groups: PartitionRange[][],

@@ -19,7 +19,7 @@ export type Scope = {
   max_start_us: number | null;
 };
 
-/** Partition with a range of times that all of its runs start in: its day, or more. */
+/** Partition, and a range that contains the start of each of its runs: the partition's day, or more. */
 export type PartitionRange = { partition: PartitionKey; from_us: number; to_us: number };
 
 /** Returns the partitions in scope, in groups that do not overlap in time, in the order of the query. */
@@ -79,8 +79,8 @@ async function projectsInScope(ctx: Context, scope: Scope): Promise<string[] | n
   if (run_id !== null) {
     const home = (await findHomes(ctx, [{ id: run_id }])).get(run_id);
     if (home) return [home.project_id];
-    // A run whose id has no time has a home once it is stored, so no project is searched without one. A root whose id has
-    // a time may arrive after its children, so all projects are searched.
+    // A run whose id has no time has a home once it is stored: without a home, no project is searched. A root whose id
+    // has a time may arrive after its children, so all projects are searched.
     return dayOfId(run_id) === null ? [] : null;
   }
   if (reference_example !== null) return null;

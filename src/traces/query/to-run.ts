@@ -44,6 +44,7 @@ export const RUN_COLUMNS = [
   "pointers",
 ] as const satisfies (keyof TraceRunRow)[];
 
+/** Returns the original name and error, where a column could not hold malformed Unicode. */
 function exactTextsOf({ exact = {} }: Pointers) {
   const { former_starts: _, ...texts } = exact;
   return texts;

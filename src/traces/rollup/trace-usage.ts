@@ -31,7 +31,7 @@ export class TraceUsage {
   }
 
   /**
-   * Sums the usage below a run. The run's own tokens replace those of the sum, and its own costs replace the costs.
+   * Sums the usage below a run. The run's own tokens replace those of the sum, and so do its own costs.
    * @returns `null` when nothing is added to the run's own usage
    */
   summed(run: UsageRun): Usage | null {

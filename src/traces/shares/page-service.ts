@@ -16,7 +16,7 @@ export type SharedSpan = { span: TraceSpan; texts: SpanTexts };
 
 /** Limits of a page: runs, and characters of each text. They bound its memory and its subrequests. */
 export const PAGE_LIMITS: PageLimits = { runs: 500, chars: 20_000 };
-/** Number of runs whose texts are read at once: each has up to 600 KB, and a message of RPC holds 32 MiB. */
+/** Number of runs whose texts are read at once. The texts of a run have up to 600,000 characters. */
 const AT_ONCE = 20;
 
 export type SharedPage = {

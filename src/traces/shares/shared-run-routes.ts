@@ -66,7 +66,8 @@ sharedRunRoutes.openapi(one, async (c) => {
 
 const query = operation("post", "/api/v1/public/{share_token}/runs/query", "querySharedRuns", {
   summary: "Query runs of a shared trace",
-  description: "Needs no key. Finds runs of the shared trace only.",
+  description:
+    "Needs no key. Finds runs of the shared trace, and of the agents that it called in its project.",
   security,
   request: { params: ShareParams, body: body(SharedRunsRequest) },
   responses: { 200: json(SharedRunsPage, "Page of results"), ...failures },

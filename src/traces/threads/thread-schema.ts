@@ -24,12 +24,15 @@ const Window = Filters.extend({
     "Start time of the oldest trace. Default: a day ago",
   ),
   max_start_time: RunsQueryV2Request.shape.max_start_time.describe(
-    "Start time of the newest trace. Default: now",
+    "Start time of the newest trace. Default: any time",
   ),
   thread_filter: unsupported("thread_filter").describe("Not supported"),
 });
 
 export const ThreadsQueryRequest = Window.extend({
+  max_start_time: Window.shape.max_start_time.describe(
+    "Start time of the newest trace. Default: now",
+  ),
   ai_search: unsupported("ai_search").describe("Not supported"),
   cursor: z.string().max(MAX_CURSOR_CHARS).nullish().describe("Cursor of the page"),
   page_size: z

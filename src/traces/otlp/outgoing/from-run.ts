@@ -22,7 +22,7 @@ const OPERATIONS: Record<string, string> = {
   embedding: "embeddings",
 };
 
-/** Parameters of a model call by their attribute. */
+/** Attributes of a model call, each with the names of its parameter: the first that is set counts. */
 const PARAMETERS: [attribute: string, ...names: string[]][] = [
   ["gen_ai.request.model", "model", "model_name"],
   ["gen_ai.request.temperature", "temperature"],
