@@ -24,7 +24,7 @@ const file = {
 
 const get = operation("get", "/api/v1/runs/{run_id}/attachments/{name}", "getAttachment", {
   summary: "Get an attachment",
-  description: "The bytes, in the type that the client sent.",
+  description: "Returns the bytes, with the media type that the client sent.",
   request: {
     params: z.object({
       run_id: z.guid("must be a UUID").toLowerCase().describe("Id of the run"),

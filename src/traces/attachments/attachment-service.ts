@@ -18,7 +18,7 @@ export async function getAttachment(ctx: Context, run_id: string, name: string) 
   return { body: object.body, content_type: attachment.content_type };
 }
 
-/** Finds the attachment as it is now: once its trace is deleted, the URL is a 404. */
+/** Finds the run of a signed URL again, so that the URL is a 404 once the trace is deleted. */
 export async function getAttachmentByUrl(env: Env, token: string) {
   const { workspace_id, run_id, name } = await openAttachmentUrl(env, token);
   return getAttachment(jobContext(env, workspace_id, "attachment_url"), run_id, name);

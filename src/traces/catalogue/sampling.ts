@@ -2,14 +2,14 @@ import { fnv1a } from "../../shared/fnv.ts";
 import type { RunChange } from "../changes.ts";
 import { parseDottedOrder } from "../dotted-order.ts";
 
-/** `rate` is the fraction (0 to 1) that is stored of the traces which begin at `since_us` or later. */
+/** `rate`: fraction of traces to store, from 0 to 1, for traces that begin at `since_us` or later. */
 export type Sampling = { rate: number; since_us: number };
 
 const HASHES = 2 ** 32;
 
 /**
  * Whether a run of a trace is stored: always when the trace began before `since_us`, else by a hash of the trace's id.
- * Of a later trace, all runs have the same hash: they are all stored or all left out, in whatever requests they arrive.
+ * The runs of a later trace are all stored or all left out, because they have the same hash in every request.
  */
 export function isSampled(
   { rate, since_us }: Sampling,

@@ -34,12 +34,12 @@ export const projects = sqliteTable(
     default_dataset_id: text(),
     reference_dataset_id: text(),
     trace_tier: text().$type<"longlived" | "shortlived">(),
-    /** Fraction that is stored of the traces which begin at `sampled_since` or later. `null`: all. */
+    /** Fraction of traces to store, for traces that begin at `sampled_since` or later. `null`: all. */
     sampling_rate: real(),
     sampled_since: text(),
     /** Kinds of texts that are replaced in new runs. */
     redactions: text({ mode: "json" }).$type<Redactions>(),
-    /** Since then no trace of the project is deleted. `null`: no legal hold. */
+    /** Start of the legal hold, during which no trace of the project is deleted. `null`: no hold. */
     held_since: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),

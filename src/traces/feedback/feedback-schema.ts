@@ -13,22 +13,26 @@ import { MAX_FEEDBACK_KEY_CHARS } from "../limits.ts";
 const Id = z.guid("must be a UUID").toLowerCase();
 const Score = z.union([z.number(), z.boolean()], { error: "must be a number or a boolean" });
 const Source = z.looseObject({
-  type: z.string().max(100).nullish().describe("Kind of the source: `api`, `app` or `model`"),
+  type: z
+    .string()
+    .max(100)
+    .nullish()
+    .describe("Kind of the source, for example `api`, `app` or `model`"),
 });
 
 export const FeedbackCreateRequest = z
   .looseObject({
     id: Id.nullish().describe("Id of the feedback. Default: a new id"),
     run_id: Id.nullish().describe("Id of the run"),
-    trace_id: Id.nullish().describe("Id of the trace"),
-    session_id: Id.nullish().describe("Id of the project"),
+    trace_id: Id.nullish().describe("Id of the trace, whose root run is meant without `run_id`"),
+    session_id: Id.nullish().describe("Id of the project, needed for a run that has not arrived"),
     key: z
       .string()
       .min(1)
       .max(MAX_FEEDBACK_KEY_CHARS)
       .openapi({ description: "Name of what is rated", example: "helpfulness" }),
     score: Score.nullish().describe("Score"),
-    value: z.unknown().optional().describe("Value that is not a number"),
+    value: z.unknown().optional().describe("Value, such as the name of a category"),
     comment: z.string().nullish().describe("Comment"),
     correction: z.unknown().optional().describe("Corrected output"),
     feedback_source: Source.nullish().describe("Origin of the feedback"),
@@ -69,7 +73,7 @@ export type FeedbackInput = z.infer<typeof FeedbackInput>;
 
 export const FeedbackInputQuery = z.object({
   score: z.coerce.number("must be a number").optional().describe("Score"),
-  value: z.string().optional().describe("Value that is not a number"),
+  value: z.string().optional().describe("Value, such as the name of a category"),
   comment: z.string().optional().describe("Comment"),
 });
 
@@ -80,7 +84,7 @@ export const Feedback = namedObject("Feedback", {
   session_id: textField("Id of the project", "019a2b3c-0000-7000-8000-000000000004"),
   key: textField("Name of what is rated", "helpfulness"),
   score: Score.nullable().describe("Score"),
-  value: z.unknown().describe("Value that is not a number"),
+  value: z.unknown().describe("Value, such as the name of a category"),
   comment: z.string().nullable().describe("Comment"),
   correction: z.unknown().describe("Corrected output"),
   feedback_source: z.looseObject({}).nullable().describe("Origin of the feedback"),

@@ -86,7 +86,7 @@ export async function listFeedbackTokens(
   );
 }
 
-/** Not scoped to a workspace: the token is the credential. */
+/** Finds what a token grants. Not scoped to a workspace: the token is the credential. @throws AppError 403 */
 export async function findFeedbackGrant(env: Env, token: string): Promise<FeedbackGrant> {
   const [row] = await database(env)
     .select()

@@ -70,7 +70,7 @@ export function deleteLinksOfProject(env: Env, project_id: string): Promise<bool
   return deleteSome(database(env), trace_shares, eq(trace_shares.project_id, project_id), BATCH);
 }
 
-/** Not scoped to a workspace: the token is the credential. */
+/** Finds the trace of a link, `null` without one. Not scoped to a workspace: the token is the credential. */
 export async function findSharedTrace(env: Env, token: string): Promise<SharedTrace | null> {
   const { workspace_id, project_id, trace_id } = trace_shares;
   const [row] = await database(env)

@@ -21,7 +21,9 @@ export const RunChangesRequest = RunsQueryV2Request.pick({
       .string()
       .max(MAX_CURSOR_CHARS, "must be the cursor of an earlier answer")
       .nullish()
-      .describe("Cursor of an earlier answer. Without it the answer has no runs, and a cursor"),
+      .describe(
+        "Cursor of an earlier answer. Without one, the answer has only a cursor, and no runs",
+      ),
   })
   .openapi("RunChangesQuery");
 export type RunChangesRequest = z.infer<typeof RunChangesRequest>;

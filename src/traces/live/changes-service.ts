@@ -20,7 +20,7 @@ import { type ChangesCursor, readChangesCursor, writeChangesCursor } from "./cur
 
 const PAGE_SIZE = 100;
 const AT_ONCE = 25;
-/** An hour: more than the skew of clocks between objects, and than the delay of the catalogue. */
+/** An hour: more than the skew of clocks between objects and the delay of the catalogue. */
 const SETTLED_US = 3_600_000_000;
 
 type ReadPartition = { partition: PartitionKey; after: ChangePosition; read: ChangedRuns };

@@ -27,7 +27,7 @@ const PAGE_RUNS = 4000;
 /** `below`: where a called trace belongs in the trace that is read, `null` for that trace itself. */
 type Listed = { partition: PartitionKey; listing: TraceListing; below: TraceBelow | null };
 
-/** Yields the runs of a trace in the order of `dotted_order`, then its end. Holds one page of each partition. */
+/** Yields the runs of a trace in the order of `dotted_order`, then a `TraceEnd`. Holds one page of each partition. */
 export async function readTrace(
   ctx: Context,
   trace_id: string,

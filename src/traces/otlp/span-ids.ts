@@ -38,7 +38,7 @@ export class SpanIds {
     return { id, trace_id, parent_run_id, dotted_order, span_ids: names.filter((n) => n !== id) };
   }
 
-  /** A span without a parent belongs below the root of the trace that its attribute names. */
+  /** Returns the parent of a span. A root span belongs below the root run of `trace_id`, if that is another trace. */
   #parentOf(span: OtlpSpan, trace_id: string): string | null {
     if (!isRootSpan(span)) return this.#runId(span.trace_id, span.parent_span_id);
     return trace_id === toUuid(span.trace_id) ? null : trace_id;

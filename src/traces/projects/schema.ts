@@ -140,7 +140,7 @@ export const ProjectsQuery = z.strictObject({
     "`true` returns only projects without a dataset",
   ),
   include_stats: QueryBoolean.default(false).describe(
-    "Whether to return statistics: of all traces of one project, or of the last seven days of several",
+    "Whether to return statistics: of all traces of one project, or since the UTC day a week ago of several",
   ),
   stats_start_time: z.iso
     .datetime({ offset: true, local: true })

@@ -61,15 +61,15 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
 
 /**
  * Reads a page, and where the next one begins.
- * @throws AppError 413 for a search that stopped without a run, because SDKs take an empty page for the last one, and for
- * runs named by id that do not fit a response
+ * @throws AppError 413 for a search that stopped without a run, because SDKs take an empty page for the last one. Also
+ * for runs named by id that do not fit a response
  */
 async function readPage(
   ctx: Context,
   groups: PartitionRange[][],
   plan: QueryPlan,
 ): Promise<{ page: RunMatch[]; end: Cursor | null }> {
-  // Another row shows whether a next page exists. Large columns are read for the rows of the page alone.
+  // Searches for one row more, which shows whether a next page exists. Large columns are read only for the page itself.
   const withoutLarge = { ...plan, columns: smallColumns(plan.columns), limit: plan.limit + 1 };
   const { found, seq, stopped } = await searchPartitions(ctx, groups, withoutLarge);
   const endAt = ({ start_us, id }: Position) => ({ start_us, id, max_seq: plan.max_seq ?? seq });

@@ -13,7 +13,7 @@ type TraceNode = {
   below: UsageSum;
 };
 
-/** Number of runs with usage up to which each is compared with the others, which spares a tree. */
+/** Up to this number of runs with usage, they are compared with each other. For more, a tree is built. */
 const MAX_COMPARED = 16;
 
 /** Computes the usage of runs of one trace, each with the runs below it. The list may omit runs without usage. */
@@ -25,13 +25,13 @@ export class TraceUsage {
     this.#used = runs.filter(hasUsage);
   }
 
-  /** Returns the usage of a run. Its own tokens and its own costs each replace the sums of the runs below it. */
+  /** Returns the tokens and the costs of a run. Those that it lacks are the sums of the runs below it. */
   of(run: UsageRun): Usage {
     return this.summed(run) ?? ownUsage(run);
   }
 
   /**
-   * Sums the usage below a run. The run's own tokens replace those of the sum, and so do its own costs.
+   * Sums the usage below a run. The run's own tokens replace the tokens of the sum, and its own costs replace the costs.
    * @returns `null` when nothing is added to the run's own usage
    */
   summed(run: UsageRun): Usage | null {
@@ -51,8 +51,8 @@ export class TraceUsage {
   }
 
   /**
-   * Yields the runs whose usage counts: model calls, runs without a model call below them, and runs without a dotted order.
-   * Any other run may repeat the usage of the calls below it.
+   * Yields the runs whose usage counts: model calls, runs without a model call below them, and runs without a dotted
+   * order. Any other run may repeat the usage of the calls below it.
    */
   *counted(): Generator<UsageRun> {
     this.#nodes ??= toSums(this.#used);

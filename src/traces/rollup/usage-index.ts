@@ -17,7 +17,7 @@ export class UsageIndex {
     this.#descendantsWithUsage = source.descendantsWithUsage();
   }
 
-  /** Returns the usage of a run. Its own tokens and its own costs each replace the sums of the runs below it. */
+  /** Returns the tokens and the costs of a run. Those that it lacks are the sums of the runs below it. */
   of(run: RunView): Usage {
     return this.summed(run) ?? ownUsage(run);
   }

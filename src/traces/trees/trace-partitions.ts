@@ -12,8 +12,8 @@ const MAX_DAYS = 31;
 const AT_ONCE = 25;
 
 /**
- * Returns the partitions from the day before the root until the day after its end, or until tomorrow while it is pending.
- * Searches at most `MAX_DAYS` days after the root.
+ * Returns the partitions from the day before the root until the day after its end, or until tomorrow while it is
+ * pending. Searches at most `MAX_DAYS` days after the root.
  * @param home `null` while the root is not stored: reads all projects around the day in the id, none without such a day
  */
 export async function partitionsOfTrace(
