@@ -1,4 +1,5 @@
-// Calls of this Worker's entrypoints whose features import this one: a direct import would be circular.
+// Calls of features through entrypoints of this Worker. The features import the threads: a direct import would be
+// circular.
 import { exports } from "cloudflare:workers";
 
 type SessionProps = NonNullable<NonNullable<Parameters<typeof exports.ThreadSession>[0]>["props"]>;
@@ -12,12 +13,12 @@ export function endAssistantCrons(deployment_id: string, assistant_id: string): 
   return exports.ThreadCrons({}).endOfAssistant(deployment_id, assistant_id);
 }
 
-/** The session of a socket or a stream, with the permissions that its principal has now. */
+/** Returns the session of a socket or a stream. Its calls have the permissions that the principal has now. */
 export function threadSession(props: SessionProps) {
   return exports.ThreadSession({ props });
 }
 
-/** The OAuth tokens of the principal of a run. */
+/** Returns the entrypoint for the OAuth tokens of a run's principal. */
 export function agentTokens(props: TokenProps) {
   return exports.AgentTokens({ props });
 }

@@ -16,7 +16,7 @@ export function agentOf(env: Env, revision: IsolateRef): AgentEntrypoint {
   return agentIsolate(env, revision) as unknown as AgentEntrypoint;
 }
 
-/** Calls the agent. After a failure before the isolate has loaded its code, the next call uses a new isolate. */
+/** Calls the agent. When the call fails and the isolate has not read its code yet, the next call uses a new isolate. */
 export async function callAgent<T>(
   env: Env,
   revision: IsolateRef,
@@ -31,8 +31,8 @@ export async function callAgent<T>(
 }
 
 /**
- * Turns the loss of an isolate during a read into a 503. A read changes nothing, so the client may repeat it.
- * Most isolates that are lost have run out of memory.
+ * Turns an internal error of a read into a 503, because its usual cause is the loss of the isolate. A read changes
+ * nothing, so the client may repeat it. Other errors are thrown as they are.
  */
 export async function asRetryableRead<T>(read: () => Promise<T>): Promise<T> {
   try {
@@ -45,6 +45,6 @@ export async function asRetryableRead<T>(read: () => Promise<T>): Promise<T> {
 }
 
 function lostRead(cause: unknown): AppError {
-  const text = `The agent's isolate ended during the read: retry in ${RETRY_AFTER_S} s.`;
+  const text = `The read failed, usually because the agent's isolate ended: retry in ${RETRY_AFTER_S} s.`;
   return new AppError("unavailable", text, { retry_after_seconds: RETRY_AFTER_S, cause });
 }

@@ -38,7 +38,7 @@ export function systemAssistant(graph_id: string, defaults?: AssistantDefaults):
   };
 }
 
-/** Resolves the id of an assistant or the name of a graph. */
+/** Returns the id of an assistant. `ref`: its id, in upper or lower case, or the name of its graph. */
 export function toAssistantId(graphs: string[], ref: string): string {
   return graphs.includes(ref) ? systemAssistantId(ref) : ref.toLowerCase();
 }
@@ -60,6 +60,7 @@ function parse(text: string | undefined): Record<string, { context?: unknown } &
   }
 }
 
+/** Whether the text is a UUID in lower case. */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }

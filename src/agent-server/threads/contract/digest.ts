@@ -1,16 +1,18 @@
 import { isRecord } from "../../../shared/guards.ts";
 
-// Limits of the digest of values, which the directory stores for searches. Larger values have an empty digest.
+// The directory stores a digest of the values, for searches. Values or a digest over these limits have an empty digest.
 const MAX_CHARACTERS = 1024 * 1024;
 const MAX_DIGEST_CHARACTERS = 16 * 1024;
+/** Longer texts are hashed. */
 const MAX_STRING = 64;
+/** Objects nested deeper are hashed. */
 const MAX_DEPTH = 8;
 /** Lists of more than twice this many items are hashed by their length and this many items of each end. */
 const LIST_ENDS = 16;
 
 type Digest = Record<string, unknown>;
 
-/** @returns the digest of JSON text, empty when the values are too large to search */
+/** @returns the digest of JSON text, empty when the values are not an object, or too large to search */
 export function digestText(text: string): Digest {
   if (text.length > MAX_CHARACTERS) return {};
   const values: unknown = JSON.parse(text);
@@ -30,7 +32,7 @@ function shorten(value: unknown, depth: number): unknown {
   return isLong || (typeof value === "object" && value !== null) ? `\u0001${hash(value)}` : value;
 }
 
-// FNV-1a in two halves. A collision only adds a thread to the results of a search, which show its values.
+// FNV-1a in two halves. A collision only adds a thread that does not match to the results of a search.
 function hash(value: unknown): string {
   let [a, b] = [0x811c9dc5, 0x9dc5811c];
   const text = canonical(Array.isArray(value) ? endsOf(value) : value);

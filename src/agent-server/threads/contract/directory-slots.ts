@@ -2,7 +2,10 @@ import { ROOT, slotOf } from "../../../shared/storage/slots.ts";
 
 const MAX_KNOWN = 1000;
 
-/** Maximum threads of an object; those of the last generation have no limit. `overrides`: by deployment, for tests. */
+/**
+ * Maximum threads of an object. Objects of the last generation have no limit. `overrides`: limits by deployment, for
+ * tests.
+ */
 export const DIRECTORY_SIZE = { max_threads: 500_000, overrides: new Map<string, number>() };
 
 /** Greatest generation by deployment that this isolate has learned. The directory may have grown since. */
@@ -21,8 +24,8 @@ export function learnGeneration(deployment_id: string, generation: number): void
 }
 
 /**
- * Returns the slot of a new thread. It changes only when the object of the slot refuses the entry because it is full.
- * `deleted`: the deletion of an earlier thread with this id, whose entry the new one replaces.
+ * Returns the slot of a new thread. A thread gets another slot only when the object of its slot is full and refuses it.
+ * `deleted`: the deletion of an earlier thread with this id. The new thread keeps its slot.
  */
 export function slotOfNewThread(
   { deployment_id, thread_id }: { deployment_id: string; thread_id: string },

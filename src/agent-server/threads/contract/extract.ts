@@ -6,7 +6,7 @@ export function toSteps(path: string): (string | number)[] | null {
   );
 }
 
-/** Returns the value at a path, or `null`. Negative indexes count from the end. */
+/** Returns the value at a valid path, `null` when there is none. Negative indexes count from the end. */
 export function extract(from: unknown, path: string): unknown {
   return (toSteps(path) ?? []).reduce<unknown>(stepInto, from) ?? null;
 }

@@ -16,7 +16,7 @@ export function isLarger(size: JsonSize, limit: JsonSize): boolean {
   return size.characters > limit.characters || size.containers > limit.containers;
 }
 
-/** Remaining room for the JSON texts of a response, which is in memory as a whole. */
+/** Remaining room for the JSON texts of a response. The whole response is in memory. */
 export class JsonRoom {
   #left: JsonSize;
 
@@ -42,8 +42,8 @@ export class JsonRoom {
 }
 
 /**
- * Whether it is JSON text of at most so many objects and lists. Each takes many times its characters in memory, so they
- * are counted before the text is parsed. The count includes brackets within strings.
+ * Whether the text is JSON with at most `max_containers` objects and lists. Parsed, each takes many times its
+ * characters in memory, so they are counted before. The count includes opening brackets within strings.
  */
 export function isJsonWithin(text: string, max_containers: number): boolean {
   return countBrackets(text) <= max_containers && isJson(text);
@@ -67,7 +67,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Whether it is JSON text that matches the schema. `max_containers`: see `isJsonWithin`. */
+/** Whether the text is JSON that matches the schema. `max_containers`: see `isJsonWithin`. */
 export function isJsonOf(
   schema: z.ZodType,
   text: string,

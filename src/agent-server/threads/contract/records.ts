@@ -41,13 +41,13 @@ export type NewThread = {
   workspace_id: string;
   metadata: Record<string, unknown>;
   /**
-   * Set for the thread of a threadless run that does not keep it: the thread is deleted when the run ends. Also set
-   * while a copy is filled, so that an interrupted one is deleted.
+   * Set for the thread of a threadless run, unless the run keeps its thread: the thread is deleted when the run ends.
+   * Also set while a copy is filled: a copy that a failure stops is deleted.
    */
   temporary: boolean;
 };
 
-/** Fields of a thread that a run changes, as they were before it: a rollback restores them. */
+/** Fields of a thread that a run changes, with their values before the run: a rollback restores them. */
 export type ThreadSnapshot = Pick<ThreadRecord, "status" | "config" | "error"> & {
   /** Graph and assistant of the previous run. */
   served_by: { graph_id?: unknown; assistant_id?: unknown };
@@ -100,7 +100,7 @@ export type RunTarget = {
   /** All headers of the request. The run stores those that the agent's `http.configurable_headers` selects. */
   headers: Record<string, string>;
   origin: string;
-  /** Given by internal callers: a retry with the same id creates no second run. */
+  /** Set for crons and A2A tasks: a second request with the same id creates no second run. */
   run_id?: string;
   idempotency_key?: string | undefined;
   /** `If-Match`: see `RunRequest`. */
@@ -131,8 +131,8 @@ export type RunRequest = {
   /** The run is refused as outdated unless this is the newest run of the thread. */
   after_run_id?: string;
   /**
-   * Set for a request with an idempotency key. `run_id` is derived from the key and the day; `earlier_id` is the id that
-   * the key had on the day before.
+   * Set for a request with an idempotency key. `run_id` is derived from the key and the day; `earlier_id` is the id
+   * that the key had on the day before.
    */
   keyed?: { earlier_id: string; request_sha256: string };
 };
@@ -152,7 +152,7 @@ export type RunAcceptance<T> =
   | ({ ok: true; run: RunRecord } & T)
   | { ok: false; refusal: RunRefusal };
 
-/** Result of a read or a change of a thread. `too_large`: it is over a limit. */
+/** Result of a read or a change of a thread. `too_large`: the result or the changed value is over a limit. */
 export type ThreadResult<T> =
   | ({ ok: true } & T)
   | { ok: false; refusal: "thread_missing" | "too_large" };
@@ -168,17 +168,19 @@ export type CancelChoice = {
   last_id?: string;
 };
 
-/** Cancels runs that were accepted until a time, in threads that the directory did not have then. */
+/** Cancels runs accepted until a time, in threads that the directory lists only after that time. */
 export type LateCancellation = Pick<CancelChoice, "status"> & {
   /** Epoch milliseconds. */
   accepted_until: number;
-  /** Id that was made at that time. It orders runs of the same millisecond. Earlier versions stored none. */
+  /** Id made at the time `accepted_until`: runs with a greater id are later ones. Earlier versions stored none. */
   last_id?: string;
   action: CancelAction;
   filters: Filters | null;
 };
 
-/** Form of the result of a cancelled run: `null` for join, `{}` for wait, whose clients read a key of it. */
+/**
+ * Form of the result of a cancelled run: `null` for join. `{}` for wait, because its clients read a key of the result.
+ */
 export type ResultKind = "wait" | "join";
 
 export type StreamChoice = {

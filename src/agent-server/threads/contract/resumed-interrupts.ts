@@ -1,7 +1,7 @@
 import type { WireCommand } from "../../../isolate/contract.ts";
 import { isRecord } from "../../../shared/guards.ts";
 
-/** Format of an interrupt's id: LangGraph hashes the namespace of the task that waits. */
+/** Format of an interrupt's id: a hash of the namespace of the interrupted task, by LangGraph. */
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
 /** @returns the ids of the interrupts that a command resumes by id, `null` when its `resume` is not keyed by ids */

@@ -1,4 +1,4 @@
-/** Decisions about runs, without I/O. */
+// Decisions about runs, without I/O.
 import { timeOfId } from "../../../shared/times.ts";
 
 export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
@@ -12,9 +12,9 @@ export function isFinal(status: RunStatus): boolean {
   return !UNFINISHED.includes(status);
 }
 
-/** Losses in a row with the thread's process, by evictions and crashes, at which the run ends. */
+/** Losses in a row at which the run ends, when the last one is a `restart`. */
 const MAX_RESTARTS = 3;
-/** Losses in a row of the isolate only, which other runs may have caused, at which the run ends. */
+/** Losses in a row at which the run ends, when the last one is `isolate`: another run may be the cause. */
 const MAX_SHARED_LOSSES = 5;
 /** Maximum attempts of a run, whatever the causes of the losses are. */
 const MAX_ATTEMPTS = 30;
@@ -27,7 +27,7 @@ const MAX_ATTEMPTS = 30;
  * - `outage`: the agent's code could not be read
  * - `restart`: the end of the thread's process, by an eviction or a crash
  * - `isolate`: the end of the isolate only, which other runs may share
- * - `alone`: the end of an isolate in quarantine, while no other run was in quarantine
+ * - `alone`: the end of an isolate in quarantine, while no other run of the workspace was in quarantine
  */
 export type Loss = "upgrade" | "main_process" | "outage" | "restart" | "isolate" | "alone";
 
@@ -40,8 +40,9 @@ export function countLoss(losses: number, loss: Loss): number {
 }
 
 /**
- * `losses`: attempts in a row that were lost without a checkpoint of the graph. A run that would end each attempt
- * never gets further, so a loss after a checkpoint has another cause: a machine, another run.
+ * Decides what follows the loss of an attempt. `losses`: number of losses since the last checkpoint of the graph,
+ * including this one, without `BLAMELESS` losses. A run that ends each of its attempts never reaches a further
+ * checkpoint, so losses before a checkpoint had another cause.
  */
 export function afterLoss(
   { attempt, losses }: { attempt: number; losses: number },
@@ -55,8 +56,9 @@ export function afterLoss(
 }
 
 /**
- * Whether the next attempt waits. After a restart nothing of the lost attempt runs any more, so the first attempt of
- * the new process begins at once. After repeated restarts, of the thread's process or of the main process, it waits.
+ * Whether the next attempt waits. It waits after an outage and after the loss of an isolate. After a restart or an
+ * upgrade nothing of the lost attempt runs any more: it waits only when several losses are counted. Ends of the main
+ * process are not counted: it waits when the fourth attempt, or a later one, was lost.
  */
 export function isDelayed(attempt: number, losses: number, loss: Loss): boolean {
   if (loss === "main_process") return attempt > MAX_RESTARTS;
@@ -91,7 +93,7 @@ type RunStatuses = {
 /** `cancel_reason` of runs that `POST /runs/cancel` ends. */
 export const BULK_REASON = "bulk: cancelled by POST /runs/cancel";
 
-/** Maximum difference of the clocks of two machines. */
+/** Assumed maximum difference of the clocks of two machines. */
 const MAX_CLOCK_SKEW_MS = 1000;
 
 type ChosenRun = {
@@ -109,7 +111,7 @@ type RunChoice = {
   last_id?: string;
 };
 
-/** Returns how many runs match the ids or the status, and which of them are in flight. */
+/** Returns the number of runs that match the ids or the status, and the ids of those that are in flight. */
 export function chooseRuns(
   runs: RunStatuses,
   { run_ids, status, ...until }: RunChoice,
@@ -125,7 +127,10 @@ export function chooseRuns(
   return { found: found.length, inFlight: found.filter((id) => inFlight.includes(id)) };
 }
 
-/** Whether the run started after the request: the cancellation of the running run starts the next one. */
+/**
+ * Whether the run started after the request, or has not started. The cancellation of the running run starts the next
+ * one, which was not running at the time of the request.
+ */
 function startsAfter(
   { started_at }: ChosenRun,
   { accepted_until = Number.POSITIVE_INFINITY }: Pick<RunChoice, "accepted_until">,
@@ -154,7 +159,7 @@ export function threadStatusAfter(
   return outcome.next.length > 0 ? "interrupted" : "idle";
 }
 
-/** @returns the earliest time, in epoch milliseconds */
+/** @returns the earliest time, in epoch milliseconds; `null` without any */
 export function nextWake(times: (number | null)[]): number | null {
   const due = times.filter((time) => time !== null);
   return due.length > 0 ? Math.min(...due) : null;

@@ -3,21 +3,25 @@ import { fnv1a } from "../../../shared/fnv.ts";
 
 /** Number of objects that the temporary threads of a deployment share. */
 const OBJECTS = 1024;
-/** Maximum number of them that one isolate of the Worker uses: further threads do not share an object. */
+/**
+ * Maximum shared objects of a deployment that one isolate of the Worker uses. Further threads do not share an object.
+ */
 const MAX_USED = 256;
 const MAX_DEPLOYMENTS = 1000;
-/** Pause after an object was used: it is free again when the traces of a short run are delivered. */
+/** Pause after an object got a thread: a short run has usually ended after it, with its traces delivered. */
 const PAUSE_MS = 1000;
-/** Longest pause. The pause of an object doubles each time that it was not free. */
+/** Longest pause after an object was not free for a thread. The pause doubles each time, and is never reset. */
 const MAX_PAUSE_MS = 64_000;
 
 type SharedObject = { ready_at: number; pause_ms: number };
 type UsedObjects = { first: number; objects: SharedObject[] };
 
-/** Objects that this isolate has used, by deployment. `ready_at` is an estimate: the object itself refuses a thread. */
+/** Objects that this isolate has used, by deployment. `ready_at` is an estimate: an object in use refuses a thread. */
 const used = new Map<string, UsedObjects>();
 
-/** Returns an id for a new temporary thread and its run, with the number of an object that may be free, if any. */
+/**
+ * Returns an id for a new temporary thread and its run. The id has the number of an object that may be free, if any.
+ */
 export function newTemporaryId(deployment_id: string): string {
   const number = takeObject(deployment_id, Date.now());
   return number === null ? v7() : idWithNumber(number);
@@ -64,8 +68,8 @@ export function idWithNumber(number: number): string {
 }
 
 /**
- * Returns the number of the shared object that may have the thread. One in a million other ids has the mark by chance:
- * such a thread is not in the shared object, and callers continue with the thread's own object.
+ * Returns the number of the shared object that may have the thread. One in a million ids without a number has the mark
+ * by chance: its thread is not in the shared object. Callers then continue with the thread's own object.
  * @returns `null` for an id without the mark
  */
 export function sharedObjectOf(thread_id: string): number | null {

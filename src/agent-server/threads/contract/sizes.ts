@@ -1,17 +1,17 @@
-/** Limits that the Worker and the Durable Object of a thread share. */
+// Limits that the Worker and the Durable Object of a thread share.
 
 /** Ids, and names of channels, nodes and events. */
 export const MAX_NAME_CHARACTERS = 2048;
-/** Names and task ids of the graphs around a subgraph, and `dotted_order`, which grow with each level. */
+/** Namespaces of subgraphs, and `dotted_order`: both grow with each level. */
 export const MAX_PATH_CHARACTERS = 16_384;
-/** Limit of metadata and config, which share rows of at most 2 MB with other columns. */
+/** Limit of metadata, and of config. Both are in one row with other columns, of at most 2 MB. */
 export const MAX_KEPT_CHARACTERS = 256 * 1024;
 /**
  * Maximum JSON of a response that lists runs or threads: the input of a single run may be as large as a request.
  * `containers`: objects and lists, which take many times their characters in memory.
  */
 export const MAX_LIST = { characters: 20 * 1024 * 1024, containers: 1_000_000 };
-/** Runs in flight of a thread, and the UTF-8 bytes of their inputs: the object has all of them in memory. */
+/** Runs in flight of a thread, whose rows are in the memory of the object, and the UTF-8 bytes of their kwargs. */
 export const MAX_QUEUED_RUNS = 2000;
 export const MAX_QUEUED_BYTES = 32 * 1024 * 1024;
 

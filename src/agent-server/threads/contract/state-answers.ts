@@ -12,7 +12,8 @@ export type StateAnswer = Answer<string> | { ok: false; error: StateRefusal };
 
 /**
  * @returns `withoutGraph` when the thread has no graph yet
- * @throws AppError for a refusal, and 502 when the graph cannot read the state: the request is valid
+ * @throws AppError for any other refusal, 413 for a state over the limit, and 502 when the graph cannot read the state:
+ *   the request is valid
  */
 export function readText(answer: StateAnswer, at: StateRef, withoutGraph: string): string {
   if (answer.ok) return answer.value;

@@ -6,13 +6,13 @@ export type StoredRun = RunRecord & {
   created_by: Principal;
   /** Epoch milliseconds, 0 for runs of earlier versions. */
   accepted_at: number;
-  /** Epoch milliseconds. */
+  /** Time from which the run may start, in epoch milliseconds. */
   due_at: number;
   /** Number of the newest attempt. */
   attempt: number;
-  /** Attempts since the last checkpoint of the graph that were lost in a way that the run may have caused. */
+  /** Attempts lost since the last checkpoint of the graph. Only losses that the run may have caused are counted. */
   losses: number;
-  /** 1 when the run was cancelled and its last checkpoint is awaited. */
+  /** 1 when the run was cancelled and its last checkpoint is awaited, else 0. */
   is_stopping: number;
   /** Version of the Worker that began the newest attempt. */
   version: string | null;

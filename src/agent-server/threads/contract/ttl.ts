@@ -1,6 +1,6 @@
 import { isRecord } from "../../../shared/guards.ts";
 
-/** Retention after the last change of a thread, and the action after it. */
+/** Retention after the last change of a thread, and the action at its end. */
 export type Ttl = { strategy: "delete" | "keep_latest"; ttl_minutes: number };
 
 export type ShownTtl = Ttl & { expires_at: string };
@@ -12,7 +12,7 @@ export const MAX_TTL_MINUTES = 10 * 366 * 24 * 60;
 
 const MINUTE_MS = 60_000;
 
-/** Returns the TTL of new threads by `checkpointer.ttl` of langgraph.json. */
+/** Returns the TTL of new threads by `checkpointer.ttl` of langgraph.json. @returns `null` without a valid one */
 export function defaultTtl({ config }: { config: Record<string, unknown> | null }): Ttl | null {
   const checkpointer = config?.checkpointer;
   const ttl = isRecord(checkpointer) ? checkpointer.ttl : null;

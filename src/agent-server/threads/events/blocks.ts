@@ -17,7 +17,7 @@ export type WireMessage = Fields & {
   usage_metadata?: Fields;
 };
 
-// Tool calls in the content, in the form of a provider. They are skipped: the message has them in the common form too.
+// Types of tool calls in the content. They are skipped: the message has the calls in `tool_calls` or in chunks too.
 const TOOL_PARTS = ["tool_use", "input_json_delta", "tool_call", "tool_call_chunk"];
 
 /** Returns the content blocks of a complete message, or the parts that a chunk adds to its message. */
@@ -84,7 +84,7 @@ function callPieces({ tool_calls = [], invalid_tool_calls = [] }: WireMessage): 
   ];
 }
 
-/** Returns the block of its start event, whose text is empty: deltas add all of it. */
+/** Returns the block of a start event. Its text or arguments are empty: deltas add all of them. */
 export function startOfBlock(block: Piece["block"]): Piece["block"] {
   switch (block.type) {
     case "text":
@@ -124,7 +124,7 @@ function extendText(
   return { block: all, delta: more === "" ? null : { type: `${kind}-delta`, [kind]: more } };
 }
 
-// Clients replace fields by those of the delta, so it has all arguments so far.
+// Clients replace the fields of a block by those of the delta, so the delta has all arguments so far.
 function extendCall(block: Piece["block"], piece: Piece["block"]): Extension {
   const args = `${block.args ?? ""}${piece.args ?? ""}`;
   const all = { ...block, ...identityOf({ ...piece, type: block.type }), args };

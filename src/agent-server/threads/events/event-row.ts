@@ -3,6 +3,9 @@ export type EventRow = {
   run_id: string;
   event: string;
   data: string;
-  /** Time of the write in epoch milliseconds. `null`: the time of the run's start, or else of the event before. */
+  /**
+   * Time of the write in epoch milliseconds. `null` when unknown: readers use the start of the run, or the event
+   * before.
+   */
   at: number | null;
 };

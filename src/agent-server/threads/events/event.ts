@@ -13,7 +13,7 @@ export type Channel = (typeof CHANNELS)[number];
 
 export type ProtocolEvent = {
   event_id: string;
-  /** Sequence number: orders the events of a thread, and never changes between reads. */
+  /** Sequence number: orders the events of a thread, and is the same in each read. */
   seq: number;
   method: string;
   /** The method, except `input` for `input.requested` and `custom:<name>` for named custom events. */
@@ -28,7 +28,7 @@ export type ProtocolEvent = {
 
 /**
  * Groups of events that one row of the log can produce, in order. `_before`: ends what a lost attempt left open.
- * `_at_end`: ends what is open when the run ends.
+ * `_at_end`: added when the run ends.
  */
 const STAGES = [
   "abandoned_before",
@@ -46,8 +46,8 @@ const STAGES = [
 ] as const;
 type Stage = (typeof STAGES)[number];
 
-// Ranges of sequence numbers. A number depends on the row, the stage and the position in the stage. So readers of
-// different channels see the same numbers.
+// Ranges of sequence numbers. A number depends on the row, the stage and the position in the stage. In one row a stage
+// has events of one channel, so readers of different channels see the same numbers.
 const STAGE_SIZE = 2 ** 16;
 const ROW_SIZE = 2 ** 20;
 

@@ -8,7 +8,7 @@ export type EventFilter = {
   depth: number | null;
 };
 
-/** Returns the channels that at least one filter includes. */
+/** Returns the channels that at least one filter includes: `custom` for `custom:<name>`. */
 export function channelsOf(filters: EventFilter[]): ReadonlySet<Channel> {
   const names = filters.flatMap(({ channels }) => channels.map((name) => name.split(":")[0]));
   return new Set(CHANNELS.filter((channel) => names.includes(channel)));
@@ -29,7 +29,7 @@ export function isWanted(
   );
 }
 
-/** A segment without a colon matches each task of that node. */
+/** A segment of the prefix without a colon is the name of a node, and matches each of its tasks. */
 function isBelow(namespace: string[], prefix: string[]): boolean {
   if (prefix.length > namespace.length) return false;
   return prefix.every((wanted, n) => {

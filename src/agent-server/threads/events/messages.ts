@@ -33,6 +33,7 @@ export class Messages {
   /** Adds an event of the mode `messages-tuple`: a chunk or a complete message. */
   addTuple(namespace: string[], text: string, events: RowEvents) {
     const [message, metadata] = JSON.parse(text) as [WireMessage, Metadata];
+    // LangGraph sets `name` to the node for a complete message that the node returned.
     const isOfNode = metadata.name !== undefined && metadata.name === metadata.langgraph_node;
     const isChunk = !isOfNode && message.tool_call_chunks !== undefined;
     const { langgraph_node: node } = metadata;
@@ -40,7 +41,7 @@ export class Messages {
     this.#addPieces(message, { ...place, isChunk, metadata }, events);
   }
 
-  /** Adds an event of the mode `messages`: the text so far. */
+  /** Adds an event of the mode `messages`: messages with the text so far. Skips content that is not text. */
   addPartial(text: string, events: RowEvents) {
     for (const message of JSON.parse(text) as WireMessage[]) {
       const { content } = message;
@@ -137,7 +138,7 @@ export class Messages {
     return open;
   }
 
-  // Closes messages with a finish reason when their node calls its model again.
+  // Closes the node's messages that have a finish reason, when the node begins another message.
   #closeEnded(namespace: string[], node: string | undefined, events: RowEvents) {
     for (const open of this.#open.values()) {
       const isHere = open.node === node && open.namespace.join("|") === namespace.join("|");

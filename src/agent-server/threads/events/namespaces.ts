@@ -27,10 +27,10 @@ export type TaskUpdate = {
 /** Subgraphs and tasks below the root graph of one run, with their status. */
 export class Namespaces {
   readonly #nodes = new Map<string, AgentNode>();
-  /** Tool call ids by task. */
+  /** Ids of tool calls by the id of their task. */
   readonly #calls = new Map<string, string>();
 
-  /** Emits the start of each namespace at its first row. `agent_name`: the agent that the row names, if any. */
+  /** Emits the start of each namespace at its first row. `agent_name` returns the agent that the row names, if any. */
   ensureStarted(namespace: string[], events: RowEvents, agent_name: () => string | null) {
     for (let length = 1; length <= namespace.length; length++) {
       const prefix = namespace.slice(0, length);
@@ -133,7 +133,7 @@ export function isWithin(namespace: string[], prefix: string[]): boolean {
   return prefix.every((segment, n) => segment === namespace[n]);
 }
 
-/** The input of a tool node is one call or a list of calls. */
+/** Returns the id of the tool call in a task's input: in `tool_call`, or the first of a list. */
 function callOf(input: unknown): string | null {
   if (typeof input !== "object" || input === null) return null;
   const call: unknown = Array.isArray(input)
@@ -143,7 +143,7 @@ function callOf(input: unknown): string | null {
   return typeof call.id === "string" ? call.id : null;
 }
 
-/** Returns the name of a subagent. The first row of its graph is a task that has the name. */
+/** Returns the name of a subagent, `null` when the row has none. The first row of its graph is a task with the name. */
 export function agentNameOf(name: string, data: string): string | null {
   if (name !== "tasks" || !data.includes('"lc_agent_name"')) return null;
   const { metadata } = JSON.parse(data) as TaskUpdate;

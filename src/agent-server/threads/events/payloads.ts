@@ -5,7 +5,7 @@ type Fields = Record<string, unknown>;
 const INTERRUPT_OR_EMPTY_FIELD = /"__interrupt__"|"(additional_kwargs|response_metadata)":\{\}/;
 
 /**
- * Removes interrupts from values, and empty fields from their messages.
+ * Removes interrupts from values, and empty `additional_kwargs` and `response_metadata` from messages in lists.
  * @returns JSON text, `null` when the values are only interrupts
  */
 export function toValues(text: string): string | null {
@@ -48,7 +48,7 @@ export function toUpdates(text: string): { node: string; data: string }[] {
     });
 }
 
-/** Converts the data of a stored event to that of the v2 protocol, where no other event is needed. */
+/** Converts the data of a stored event to that of the v2 protocol. Needs no other event of the run. */
 export function toIndependent(
   name: "checkpoints" | "custom" | "tools",
   text: string,
@@ -59,8 +59,8 @@ export function toIndependent(
 }
 
 /**
- * Converts objects with a `name` to named custom events. They keep their fields, which the Python SDK reads. The
- * JavaScript SDK reads `payload`, which is the whole object unless the object has a `payload` itself.
+ * Converts objects with a `name` to named custom events. The events keep the fields of the object for the Python SDK.
+ * The JavaScript SDK reads `payload`: the object's own, or else the whole object. Other values become the `payload`.
  */
 function toCustom(text: string): { channel: string; data: string } {
   if (!text.startsWith("{")) return { channel: "custom", data: `{"payload":${text}}` };
@@ -100,7 +100,9 @@ function toolData(event: string, { tool_name, input, output, error, data }: Fiel
 
 const INPUT_IS_VALUES = ',"input_is":"values"}';
 
-/** Restores an input of a task that the log stores as a reference to `values`, the latest values of the graph. */
+/**
+ * Restores the input of a task that is stored as a reference. `values`: JSON text of the latest values of its graph.
+ */
 export function toTask(text: string, values: string | undefined): string {
   if (!text.endsWith(INPUT_IS_VALUES)) return text;
   return `${text.slice(0, -INPUT_IS_VALUES.length)},"input":${values ?? "null"}}`;

@@ -22,8 +22,8 @@ type Part = { name: string; namespace: string[]; data: string };
 const CUT_OFF = "The run ended before the end of this message.";
 
 /**
- * Converts the log of one run, from its first row, to protocol events. Only what the wanted channels need is parsed.
- * The channels never change sequence numbers.
+ * Converts the log of one run, from its first row, to protocol events. Parses only the data that the wanted channels
+ * need. The sequence number of an event is the same for all sets of channels.
  */
 export class RunEvents {
   readonly #runId: string;
@@ -33,11 +33,11 @@ export class RunEvents {
   readonly #messages = new Messages();
   /** `null` when the channel is not wanted. */
   readonly #inputs: InputRequests | null;
-  /** Latest values of each graph, which inputs of tasks refer to. `null` when no wanted input does. */
+  /** Latest values of each graph: inputs of tasks may refer to them. `null` when no wanted event has such an input. */
   readonly #latest: Map<string, string> | null;
   /** Whether an attempt of the run has started. */
   #hasStarted = false;
-  /** Whether the run streams its tasks, whose ends close their messages. */
+  /** Whether the run streams its tasks: the end of a task closes its messages. */
   #hasTasks = false;
   /** Only the first skipped row is logged. */
   #hasLoggedSkip = false;
@@ -178,7 +178,8 @@ export class RunEvents {
     }
   }
 
-  // The start of a task matters only when it calls a tool: it is the cause of the namespace within.
+  // The start of a task is needed only for `lifecycle`, when the task calls a tool: the call is the cause of its
+  // namespace.
   #mustParseTask(data: string): boolean {
     if (data.includes('"result":')) {
       return ["messages", "lifecycle", "input", "tasks"].some((name) =>

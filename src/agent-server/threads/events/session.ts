@@ -19,7 +19,7 @@ export type SessionRefusal = { status: number; message: string };
 
 export type Subscription = EventFilter & {
   id: string;
-  /** Sequence number of the last event sent. */
+  /** Sequence number up to which the events were sent. Above all others while the log is replayed. */
   since: number;
 };
 
@@ -34,7 +34,7 @@ export type Attachment = {
 };
 
 const SESSION_HEADER = "Heddle-Session";
-/** Set for a shared object, which may have another thread. */
+/** Header of a request to a shared object, which may have another thread. */
 const SHARED_HEADER = "Heddle-Shared";
 const MISDIRECTED = 421;
 

@@ -19,7 +19,10 @@ export function authorizeAssistants<V extends object>(
   return authorize(ctx, { resource: "assistants", action, value });
 }
 
-/** Authorizes an action. `find` returns the assistant, or throws when it does not match the authorization filters. */
+/**
+ * Authorizes an action. `find` returns the assistant, and throws `not_found` when it is missing or hidden by the
+ * filters.
+ */
 export async function authorizeAssistant<V extends object>(
   ctx: Context,
   agent: ActiveRevision,
@@ -45,18 +48,20 @@ export async function openAssistant<V extends object>(
   return { row: await find(), value };
 }
 
-/** Checks that the caller may delete the threads of all users of the assistant. */
+/** @throws AppError `forbidden` unless the caller may delete the threads of all users */
 export async function assertMayDeleteAllThreads(ctx: Context): Promise<void> {
   const request = { resource: "threads", action: "delete", value: {} } as const;
   const { filters } = await authorize(ctx, request);
   // Without filters the caller is not restricted.
   if (filters === null) return;
   const text =
-    "delete_threads: the assistant has threads of other users; delete the assistant without it, and your threads by id.";
+    "delete_threads: the assistant may have threads of other users; delete the assistant without it, and your threads by id.";
   throw new AppError("forbidden", text);
 }
 
-/** Creates the missing system assistants first when the id is of one. @throws AppError `not_found` */
+/**
+ * Finds an assistant. Creates missing system assistants first when the id is that of one. @throws AppError `not_found`
+ */
 async function findAssistant(
   ctx: Context,
   agent: ActiveRevision,

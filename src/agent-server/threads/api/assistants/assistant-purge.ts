@@ -16,7 +16,7 @@ const PURGES = 20;
 /** Maximum number of rows of each table that one call deletes. */
 const ROWS = 1000;
 
-/** Deletes some of the assistant's threads that were created before its purge. The sweep deletes the rest. */
+/** Deletes some of the assistant's threads that were created until its purge began. The sweep deletes the rest. */
 export async function purgeThreads(env: Env, assistant: AssistantRow): Promise<void> {
   const { deployment_id, assistant_id, purge_at } = assistant;
   const threads = await someThreadsOf(env, deployment_id, {
@@ -29,7 +29,7 @@ export async function purgeThreads(env: Env, assistant: AssistantRow): Promise<v
   if (threads.length < THREADS) await endPurge(database(env), assistant);
 }
 
-/** Continues purges that a request did not finish. */
+/** Continues purges that a request or an earlier sweep did not finish. */
 export async function sweepAssistants(env: Env, now: Date): Promise<void> {
   for (const assistant of await listUnfinishedPurges(database(env), now.toISOString(), PURGES)) {
     await purgeThreads(env, assistant).catch((error: unknown) =>

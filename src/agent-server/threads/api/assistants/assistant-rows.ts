@@ -81,7 +81,7 @@ function toVersionRow(row: AssistantRow): VersionRow {
   return { ...version, created_at };
 }
 
-/** @returns `false` when the id exists */
+/** @returns `false` when the deployment has an assistant with the id */
 export async function insertAssistant(ctx: Context, row: AssistantRow): Promise<boolean> {
   const { db } = ctx;
   try {
@@ -144,7 +144,7 @@ export async function beginPurge(ctx: Context, row: AssistantRow, at: string): P
     .where(isOf(row, row.assistant_id));
 }
 
-/** Deletes the rows of an assistant. `fresh`: the row that recreates a system assistant. */
+/** Deletes the rows of an assistant. `fresh`: the row that recreates a system assistant, else `null`. */
 export async function deleteRows(db: Database, row: AssistantRow, fresh: AssistantRow | null) {
   await batch(db, [
     db.delete(assistant_versions).where(isVersionOf(row, row.assistant_id)),
@@ -158,7 +158,7 @@ export async function deleteRows(db: Database, row: AssistantRow, fresh: Assista
   ]);
 }
 
-/** Ends a purge, when the threads are deleted. Deletes the rows of a hidden assistant. */
+/** Ends a purge whose threads are deleted. Deletes the rows of a hidden assistant. */
 export async function endPurge(db: Database, row: AssistantRow): Promise<void> {
   if (row.deleted_at !== null) return deleteRows(db, row, null);
   await db.update(assistants).set({ purge_at: null }).where(isOf(row, row.assistant_id));
@@ -173,7 +173,7 @@ export async function listUnfinishedPurges(db: Database, now: string, limit: num
     .limit(limit);
 }
 
-/** Deletes some assistants of a deployment. @returns whether all are deleted */
+/** Deletes some assistants and versions of a deployment. @returns whether all are deleted */
 export async function deleteSomeOf(db: Database, deployment_id: string, limit: number) {
   const isOfVersions = eq(assistant_versions.deployment_id, deployment_id);
   if (!(await deleteSome(db, assistant_versions, isOfVersions, limit))) return false;

@@ -161,7 +161,9 @@ export const GraphSchemas = namedObject("GraphSchemas", {
   context_schema: JsonSchema.describe("JSON Schema of the context, `null` when unknown"),
 });
 
-/** Names in both spellings: clients' types have the longer names, LangGraph's own server returns the shorter ones. */
+/**
+ * Has each schema under two names: types of clients have the longer name, LangGraph's own server returns the shorter.
+ */
 export const SubgraphSchemas = GraphSchemas.extend({
   input: JsonSchema.describe("The same as `input_schema`"),
   output: JsonSchema.describe("The same as `output_schema`"),

@@ -21,7 +21,7 @@ import { toRevisionRef } from "../threads/service.ts";
 import { authorizeAssistant } from "./assistant-access.ts";
 import { assistantNotFound, resolveAssistant } from "./run-assistants.ts";
 
-/** Schemas of a graph. Limits apply to the answer as a whole, because schemas may share references. */
+/** Schemas of a graph. Limits apply to the whole answer, because several schemas may refer to one object. */
 const Schemas: z.ZodType<WireSchemas> = z.object({
   input: z.unknown().default(null),
   output: z.unknown().default(null),
@@ -89,7 +89,7 @@ function toSubgraph(graph_id: string, found: WireSchemas) {
   };
 }
 
-/** Opens the graph of an assistant, with the assistant's config, from which a factory may build a different graph. */
+/** Opens the graph of an assistant. Passes the assistant's config: a graph factory may build another graph from it. */
 async function openGraph(ctx: Context, { deployment_id, assistant_id }: Ref) {
   const active = await openAgent(ctx, deployment_id, "read");
   const ref = { deployment_id, assistant_id };

@@ -17,14 +17,14 @@ import { toAssistant } from "./system-assistants.ts";
 type DeploymentAssistant = { deployment_id: string; assistant: RunAssistant };
 
 const assistants = new RecordCache<DeploymentAssistant>({
-  // For this long after a change, another isolate of the Worker may start runs with the earlier version.
+  // For this long after a change, and a second more, another isolate may start runs with the earlier version.
   max_age_ms: 1000,
   max_outage_ms: 10 * 60 * 1000,
   scopeOf: ({ deployment_id }) => deployment_id,
   sizeOf: ({ assistant }) => JSON.stringify(assistant).length,
 });
 
-/** Resolves an assistant by its id or the name of its graph. */
+/** Resolves an assistant by its id or the name of its graph. @throws AppError `not_found` */
 export async function resolveAssistant(
   ctx: Context,
   agent: ActiveRevision,
@@ -68,7 +68,7 @@ export function assistantNotFound({ graphs }: ActiveRevision, ref: string, why =
   );
 }
 
-/** Evicts the cached assistant after a change, in this isolate. */
+/** Evicts the cached assistant in this isolate, after a change. */
 export function forgetAssistant({ assistant_id }: Pick<RunAssistant, "assistant_id">) {
   assistants.forget((key) => key.endsWith(`/${assistant_id}`));
 }

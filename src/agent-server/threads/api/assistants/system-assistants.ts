@@ -9,7 +9,7 @@ import {
 import { type AssistantRow, insertSystemAssistants } from "./assistant-rows.ts";
 import { Assistant } from "./assistant-schema.ts";
 
-/** Maximum revisions in `ensured`, which is emptied then. */
+/** Number of revisions at which `ensured` is emptied. */
 const MAX_ENSURED = 1000;
 
 export function isSystemId(agent: ActiveRevision, assistant_id: string): boolean {
@@ -19,7 +19,7 @@ export function isSystemId(agent: ActiveRevision, assistant_id: string): boolean
 /** Revisions whose system assistants have rows. */
 const ensured = new Set<string>();
 
-/** Creates the missing rows of system assistants, at the first call for a revision in this isolate. */
+/** Creates the missing rows of system assistants, unless this isolate has done it for the revision. */
 export async function ensureSystemAssistants(ctx: Context, agent: ActiveRevision): Promise<void> {
   if (ensured.has(agent.revision_id)) return;
   await makeSystemAssistants(ctx, agent);
@@ -27,7 +27,7 @@ export async function ensureSystemAssistants(ctx: Context, agent: ActiveRevision
   ensured.add(agent.revision_id);
 }
 
-/** Creates the missing rows of system assistants at each call. */
+/** Creates the missing rows of system assistants. */
 export async function makeSystemAssistants(ctx: Context, agent: ActiveRevision): Promise<void> {
   const rows = agent.graphs.map((graph_id) => systemRow(agent, graph_id));
   await insertSystemAssistants(ctx.db, rows);

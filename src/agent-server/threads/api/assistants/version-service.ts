@@ -22,7 +22,7 @@ import { assertGraph } from "./assistant-service.ts";
 import { forgetAssistant } from "./run-assistants.ts";
 import { toAssistant, withDefaults } from "./system-assistants.ts";
 
-/** Maximum attempts of an update while concurrent ones create the version that it wants. */
+/** Maximum attempts of an update: a concurrent update may create a version with the same number. */
 const MAX_TRIES = 5;
 
 /** Updates an assistant. Creates a version, also for an empty patch. */

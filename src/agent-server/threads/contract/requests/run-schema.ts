@@ -33,7 +33,7 @@ export const Run = namedObject("Run", {
   metadata: StoredMetadata,
   kwargs: AnyObject.describe("Input and options of the run"),
   multitask_strategy: MultitaskStrategy.describe(
-    "What to do with a run while another run of the thread is in progress",
+    "What the creation of the run did with earlier runs of the thread in flight",
   ),
   created_at: CreatedAt,
   updated_at: UpdatedAt,
@@ -45,10 +45,10 @@ export const Run = namedObject("Run", {
 
 const NodeNames = z.union([z.literal("*"), list(z.string())]);
 
-// A year: a start beyond the range of dates would never come.
+// A year. Without a limit a start could be beyond the range of dates, and never come.
 const MAX_DELAY_SECONDS = 366 * 24 * 60 * 60;
 
-/** Each run of a batch has its own thread, and so calls its own object. */
+/** Limits the calls of a request: each run of a batch has its own thread. */
 const MAX_BATCH = 100;
 
 const MODE_DEFAULT = ["values" as const];
@@ -96,26 +96,32 @@ export const RunCreate = namedObject("RunCreate", {
     .describe("No effect: the events of every run are stored, for clients that reconnect"),
   multitask_strategy: MultitaskStrategy.nullish()
     .transform((strategy) => strategy ?? "enqueue")
-    .describe("What to do with a run while another run of the thread is in progress"),
+    .describe("What to do while other runs of the thread are in flight. Default: `enqueue`"),
   on_disconnect: z
     .enum(["cancel", "continue"])
     .nullish()
-    .describe("What to do when the client that streams or waits disconnects"),
+    .describe("What to do when the client that streams or waits disconnects. Default: `continue`"),
   on_completion: z
     .enum(["delete", "keep", "complete", "continue"])
     .nullish()
-    .describe("Whether to keep or delete the thread of a threadless run"),
+    .describe(
+      "What to do with the thread of a threadless run at its end: `keep` and `continue` keep it, others delete it. Default: `delete`",
+    ),
   if_not_exists: z
     .enum(["reject", "create"])
     .nullish()
-    .describe("Whether to create the thread when it does not exist"),
+    .describe("Whether to create the thread when it does not exist. Default: `reject`"),
   after_seconds: z
     .number()
     .min(0)
     .max(MAX_DELAY_SECONDS)
     .nullish()
     .describe("Seconds to wait before the run starts"),
-  webhook: z.string().max(2048).nullish().describe("URL that receives the run when it ends"),
+  webhook: z
+    .string()
+    .max(2048)
+    .nullish()
+    .describe("URL that receives the run when it ends, or a path of the agent's HTTP app"),
   feedback_keys: list(z.string()).nullish().describe("Feedback keys to create presigned URLs for"),
   langsmith_tracer: z
     .object({
@@ -127,7 +133,9 @@ export const RunCreate = namedObject("RunCreate", {
   durability: z
     .enum(["sync", "async", "exit"])
     .nullish()
-    .describe("When to write checkpoints: during the run, or when it ends"),
+    .describe(
+      "When to write checkpoints: during the run, or with `exit` at its end. Default: `async`",
+    ),
   checkpoint_during: z
     .boolean()
     .nullish()

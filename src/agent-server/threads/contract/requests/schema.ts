@@ -42,7 +42,7 @@ export const Thread = namedObject("Thread", {
   created_at: CreatedAt,
   updated_at: UpdatedAt,
   state_updated_at: Timestamp.nullable().describe(
-    "Time of the latest checkpoint, `null` when there is none",
+    "Time at which the latest values were stored, `null` when there are none",
   ),
   metadata: StoredMetadata,
   status: ThreadStatus.describe("Status of the thread"),

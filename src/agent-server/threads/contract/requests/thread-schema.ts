@@ -114,7 +114,7 @@ export const ThreadSearch = ThreadFilter.extend({
   ...pageOfBody("threads", { max: 1000, standard: 10 }),
   sort_by: optional(z.enum(SORTED_BY)).describe("Field to sort by"),
   sort_order: optional(z.enum(["asc", "desc"])).describe("Order of the sort field"),
-  // `context` is a field of the published clients that no thread has.
+  // Published clients may select `context`, a field that no thread has.
   select: optional(list(z.enum([...THREAD_FIELDS, "context"]))).describe(
     "Fields to return. Default: all",
   ),
@@ -169,7 +169,7 @@ const Names = z.union([z.string(), z.array(z.string())]).optional();
 /** `include=ttl`, once, repeated, or with commas. */
 export const ThreadQuery = z.object({ include: Names.describe("`ttl` returns the retention too") });
 
-/** `stream_modes` in the documents of the API, `stream_mode` in its clients. */
+/** LangGraph's API reference names the parameter `stream_modes`, and its clients send `stream_mode`. */
 export const ThreadStreamQuery = z.object({
   stream_mode: Names.describe("Stream modes to return"),
   stream_modes: Names.describe("Stream modes to return"),
