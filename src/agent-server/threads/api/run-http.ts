@@ -23,8 +23,8 @@ export function toTarget(
 }
 
 /**
- * Clients read the run's id from the end of `Content-Location`, and reconnect to `Location`, which answers as the request
- * did. Both are paths below the deployment's URL.
+ * Returns the headers of a response about a run. Clients read the run's id from the end of `Content-Location`, and
+ * reconnect to `Location`. Both are paths below the deployment's URL. `location`: last segment of `Location`.
  */
 export function runHeaders({ thread_id, run_id }: RunIds, location = "stream") {
   const path = `/threads/${thread_id}/runs/${run_id}`;
@@ -40,7 +40,7 @@ export function streamLocation(request: Request): string {
   return `stream${new URL(request.url).search}`;
 }
 
-/** `body`: JSON text of the route's response type, after any number of newlines. */
+/** Returns a JSON response. `body`: JSON text of the route's response type, after any number of newlines. */
 export function valuesResponse(
   body: string | ReadableStream,
   headers: Record<string, string> = {},
@@ -76,12 +76,15 @@ export function toFollow(
   };
 }
 
-/** @returns `null` for all namespaces. The empty one is the root. */
+/** @returns `null` for all namespaces. The empty namespace is the root graph. */
 export function toNamespaces(namespace: string | string[] | undefined): string[] | null {
   return namespace === undefined ? null : toList(namespace);
 }
 
-/** Returns the choice of a thread's stream: without Last-Event-ID only new events, with `-` or -1 all stored events. */
+/**
+ * Returns the choice of a thread's stream: without Last-Event-ID new events only, with `-` or -1 all stored events and
+ * new ones, with an id the events after it.
+ */
 export function toThreadFollow(
   query: {
     stream_mode?: string | string[] | undefined;
@@ -104,14 +107,14 @@ function toModes(value: string | string[] | undefined): string[] {
   return toList(value).filter((mode) => mode !== "");
 }
 
-/** @throws invalid for a name in the query parameter that is not one of `allowed` */
+/** @throws AppError for a name in the query parameter that is not one of `allowed` */
 export function assertNames(parameter: string, names: string[], allowed: readonly string[]): void {
   const unknown = names.find((name) => !allowed.includes(name));
   if (unknown === undefined) return;
   throw invalid(["query", parameter], `"${unknown}" is not one of ${allowed.join(", ")}`);
 }
 
-/** Reads an array in a query: newer clients repeat the key, older ones send one JSON text. */
+/** Reads a list in a query: newer clients repeat the key, older ones send one JSON list. */
 export function toList(value: string | string[] | undefined): string[] {
   return [value ?? []].flat().flatMap((text) => {
     return text.startsWith("[") ? parseNames(text) : [text];

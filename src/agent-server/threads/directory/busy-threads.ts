@@ -4,7 +4,7 @@ import { flushEntries } from "./publication.ts";
 import { visitDirectory } from "./stub.ts";
 
 const PAGE = 50;
-/** Limits the subrequests of a request: callers call the object of each thread. */
+/** Threads after which no further page is read. Callers call the object of each thread, which is a subrequest. */
 const MAX_THREADS = 18 * PAGE;
 
 type BusyQuery = {
@@ -16,7 +16,7 @@ type BusyQuery = {
 
 /**
  * Visits the busy threads of a deployment page by page.
- * @returns `false` when more are busy than one request may visit
+ * @returns `false` when it stopped at the maximum, so more threads may be busy
  */
 export async function visitBusyThreads(
   ctx: Context,

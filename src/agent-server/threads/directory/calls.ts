@@ -3,25 +3,30 @@ import type { StatusCounts } from "./counts.ts";
 import type { DirectoryEntry, DirectoryKey } from "./entry.ts";
 import type { DirectoryFilter, DirectoryQuery, DirectoryRow, WaitingPosition } from "./search.ts";
 
-/** An entry that may already be in the directory, or a removal of entries up to `seq`. */
+/** An entry, or the removal of a thread's entry up to `seq`. */
 export type DirectoryChange = DirectoryEntry | DirectoryRemoval;
 export type DirectoryRemoval = DirectoryKey & { is_removed: true };
 
-/** `generation`: the last one of the directory. The root always knows it; other objects may return an earlier one. */
+/**
+ * `generation`: the last one of the directory. Only the root always knows it: other objects may return an earlier one.
+ */
 export type GenerationInfo = { generation: number };
 /**
- * `outdated`: number of entries that are refused for their age. `refused`: ids of new threads that belong to
- * `generation`. `cancellations`: for all busy threads of the call.
+ * `outdated`: number of entries that are refused for their age. `refused`: ids of new threads that an object of
+ * `generation` must list. `cancellations`: apply to all busy threads of the call.
  */
 export type PublishResult = {
   outdated: number;
   refused: string[];
   cancellations: LateCancellation[];
 } & GenerationInfo;
-/** `isCut`: more rows match than fit into one RPC message. */
+/** `isCut`: more rows match than one RPC message may have. */
 export type DirectoryPage = { rows: DirectoryRow[]; isCut: boolean } & GenerationInfo;
 export type WaitingPage = { rows: WaitingPosition[]; total: number } & GenerationInfo;
-/** Outcome of a deletion. `later`: the alarm repeats it. `used`: the object still has threads, and is not deleted. */
+/**
+ * Outcome of a deletion. `later`: the alarm of the object repeats it. `used`: the object is not deleted, because it, or
+ * an object that it deletes first, still has threads.
+ */
 export type DirectoryEnd = "ended" | "later" | "used";
 
 /** Methods of an object of a directory. `workspace_id`: the caller's, `null` for internal callers. */
@@ -46,8 +51,9 @@ export interface DirectoryCalls {
     limit: number,
   ): Promise<WaitingPage>;
   /**
-   * Deletes an object of a deployment that is being deleted. While the object has removals, an older entry may arrive
-   * and would create the object again, so its alarm deletes it later. The root deletes the others before itself.
+   * Deletes an object of a deployment that is being deleted. While the object keeps removals, an older entry may
+   * arrive, and would create a deleted object again: the alarm then deletes the object later. The root deletes the
+   * others first.
    */
   deleteDirectory(deployment_id: string, slot: number): Promise<DirectoryEnd>;
 }

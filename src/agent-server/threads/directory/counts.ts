@@ -13,8 +13,8 @@ export function toStatusCounts(rows: Iterable<StatusCount>): StatusCounts {
 
 /**
  * Counts of the threads that are not temporary. The table counts a busy thread as idle: otherwise each run would write
- * two counts at its start and two at its end. Busy threads are few, and are counted by the index of the status.
- * An earlier version has a row for busy threads, so reads add the rows of both statuses.
+ * two rows at its start and two at its end. Busy threads are few, and are counted by the index of the status.
+ * An earlier version wrote a row for busy threads, so reads add the rows of both statuses.
  */
 export class DirectoryCounts {
   readonly #sql: SqlStorage;
@@ -57,8 +57,8 @@ export class DirectoryCounts {
   }
 
   /**
-   * Estimates the number of threads of a status, to compare sources of a search. Temporary threads are included only in
-   * `busy`, which is counted up to `most`.
+   * Estimates the number of threads of a status, to compare sources of a search. `busy` is counted up to `most`, with
+   * temporary threads. The other counts have no temporary threads, and `idle` has the busy ones too.
    */
   candidates(status: ThreadStatus, most: number): number {
     if (status === "busy") return this.#countBusy("LIMIT ?", most);

@@ -12,7 +12,7 @@ type DeploymentRef = { deployment_id: string };
 export type ListedThread = DeploymentRef & { thread_id: string; slot: number };
 type Reader = { env: Env; deployment_id: string; workspace_id: string };
 
-/** Returns threads for an internal job, object by object. Only those of one object are in the order of the query. */
+/** Returns threads for an internal job, object by object. The order of the query holds within each object only. */
 export async function someThreadsOf(
   env: Env,
   deployment_id: string,
@@ -30,8 +30,8 @@ export async function someThreadsOf(
 }
 
 /**
- * Returns matching threads, one more than a page has.
- * @returns `null` when their metadata, which is parsed as a whole, has more than `max_size`
+ * Returns up to `query.limit` + 1 matching threads: the last one shows that a next page exists.
+ * @returns `null` when their metadata, all of which is parsed, exceeds `max_size`
  */
 export async function findThreads(
   ctx: Context,

@@ -4,7 +4,7 @@ import type { DirectoryEntry, DirectoryKey } from "./entry.ts";
 import { MAX_ENTRY_AGE_MS, Removals } from "./removals.ts";
 import { termsOf } from "./terms.ts";
 
-/** Ids of one millisecond: an id is the time of creation in milliseconds, multiplied by this, plus a counter. */
+/** Number of ids for one millisecond: an id is the time of creation in milliseconds, times this, plus a counter. */
 const IDS_PER_MS = 1024;
 
 const COLUMNS = [
@@ -41,7 +41,7 @@ export class DirectoryEntries {
     this.#counts = new DirectoryCounts(sql);
   }
 
-  /** `outdated`: see `#put`. `refused`: the ids of new threads that belong to another object. */
+  /** `outdated`: number of entries, see `#put`. `refused`: ids of new threads that another object must list. */
   apply(changes: DirectoryChange[]): { outdated: number; refused: string[] } {
     const result = { outdated: 0, refused: [] as string[] };
     for (const change of changes) {
@@ -54,27 +54,27 @@ export class DirectoryEntries {
   }
 
   /**
-   * Stores an entry unless a later one is stored: entries arrive in any order.
-   * @returns `"outdated"` for an entry so old that a removal of its thread may be forgotten, `"refused"` for a new
-   * thread that belongs to another object
+   * Stores an entry, unless the same or a later one is stored or its thread was removed: changes arrive in any order.
+   * @returns `"outdated"` for an entry so old that the removal of its thread may be forgotten, `"refused"` for a new
+   * thread that another object must list, else `"done"`
    */
-  #put(given: GivenEntry): "stored" | "outdated" | "refused" {
+  #put(given: GivenEntry): "done" | "outdated" | "refused" {
     const entry: NewEntry = { is_waiting: 1, ...given };
     const stored = this.#find(entry.thread_id);
-    if (stored && stored.seq >= entry.seq) return "stored";
+    if (stored && stored.seq >= entry.seq) return "done";
     if (stored?.created_at === entry.created_at) {
       this.#update(stored, entry);
-      return "stored";
+      return "done";
     }
     if (Date.now() - entry.read_at > MAX_ENTRY_AGE_MS) return "outdated";
-    if (this.#removals.includes(entry)) return "stored";
+    if (this.#removals.includes(entry)) return "done";
     if (!(stored || this.#isOpen)) return "refused";
     if (stored) this.#delete(stored);
     this.#insert(entry);
-    return "stored";
+    return "done";
   }
 
-  /** Removes the entry, unless it is newer than `seq`: the thread's id may be used again. */
+  /** Removes the entry, unless it is newer than `seq`: a new thread may have the same id. */
   #remove({ thread_id, seq }: Pick<DirectoryKey, "thread_id" | "seq">) {
     const stored = this.#find(thread_id);
     if (stored && stored.seq <= seq) this.#delete(stored);
@@ -99,7 +99,7 @@ export class DirectoryEntries {
     this.#add(entry, 1);
   }
 
-  /** Sets the columns that change only: SQLite writes the indexes of all columns that a statement sets. */
+  /** Sets only the columns that change: SQLite writes the indexes of all columns that a statement sets. */
   #update(stored: StoredEntry, entry: EntryColumns) {
     const changed = COLUMNS.filter((column) => entry[column] !== stored[column]);
     const set = changed.map((column) => `${column} = ?`).join(", ");

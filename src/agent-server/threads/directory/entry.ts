@@ -16,11 +16,11 @@ export type DirectoryEntry = {
   slot: number;
   /** 1 or 0. */
   is_temporary: number;
-  /** 1 when it waits for a person, else 0. */
+  /** 1 when an interrupted thread waits for a person. 0 when only a cancellation has stopped it. */
   is_waiting: number;
   /** Time at which the thread's object made the entry, in epoch milliseconds. */
   read_at: number;
 };
 
-/** `seq`: of the last change of the thread. */
+/** Identifies an entry. `seq`: number of the thread's last change. */
 export type DirectoryKey = Pick<DirectoryEntry, "deployment_id" | "thread_id" | "slot" | "seq">;

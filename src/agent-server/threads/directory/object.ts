@@ -29,15 +29,18 @@ import { directoryObject } from "./stub.ts";
 
 type DeletionTarget = { deployment_id: string; slot: number };
 
-/** Owner of the deployment. */
+/** Key of the id of the workspace that owns the deployment. */
 const WORKSPACE = "workspace_id";
-/** Generation of new threads. An object of an earlier generation accepts no new threads, and keeps those it has. */
+/**
+ * Key of the generation for new threads, stored by the root and by full objects. An object whose generation is earlier
+ * than the stored one accepts no new threads, and keeps those it has.
+ */
 const GENERATION = "generation";
-/** Cancellations of runs in threads that are published later, the newest first. */
+/** Key of the cancellations of runs in threads that are published later, the newest first. */
 const CANCELLATIONS = "cancellations";
-/** Cancellations differ in filters, status or action: a new one replaces its equal. */
+/** Cancellations that are kept. A new one replaces the one with the same filters, status and action. */
 const MAX_CANCELLATIONS = 20;
-/** Set once the deployment is being deleted. */
+/** Key that is set once the deployment is being deleted. */
 const ENDING = "ending";
 
 /**
@@ -62,7 +65,7 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     const entry = changes.find((change) => "workspace_id" in change);
     if (!this.#exists) this.#create();
     if (entry && storage.kv.get(WORKSPACE) === undefined) {
-      // Precedes the first entry: searches read only the objects of generations that the root knows.
+      // Happens before the first entry is stored: searches read only objects of generations that the root knows.
       if (slot !== ROOT) await this.#growRoot(entry, generationOf(slot));
       storage.kv.put(WORKSPACE, entry.workspace_id);
     }
@@ -86,7 +89,7 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     return { generation: this.#generation(ROOT) };
   }
 
-  /** Returns the cancellations that threads may still need: older entries add no thread. */
+  /** Returns the cancellations that entries may still need: an entry over `MAX_ENTRY_AGE_MS` old adds no thread. */
   #cancellations(): LateCancellation[] {
     const oldest = Date.now() - MAX_ENTRY_AGE_MS;
     const all = this.ctx.storage.kv.get<LateCancellation[]>(CANCELLATIONS) ?? [];
@@ -126,8 +129,8 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
   }
 
   /**
-   * Creates the tables. The first change may be a removal that no entry follows, so an alarm deletes an object that has
-   * remained empty.
+   * Creates the tables. The first call may leave the object without entries, such as a removal that no entry follows.
+   * So an alarm deletes an object that has none.
    */
   #create() {
     const { storage } = this.ctx;

@@ -2,9 +2,9 @@ import { mergeSources, type PageSource, takePage } from "../../../shared/storage
 import type { DirectoryPage } from "./calls.ts";
 import type { DirectoryQuery, DirectoryRow } from "./search.ts";
 
-/** Metadata of one answer: an RPC message has at most 32 MiB, and a character up to two bytes there. */
+/** Metadata of one answer. An RPC message has at most 32 MiB, in which a character has up to two bytes. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
-/** Maximum rows of an answer without metadata. */
+/** Maximum rows, without metadata, that an object returns to a search of several objects. */
 const MAX_ROWS = 5000;
 
 export type SlotRow = DirectoryRow & { slot: number };
@@ -16,7 +16,7 @@ export function firstPage({ limit, offset = 0, ...query }: DirectoryQuery): Dire
   return { ...query, with_metadata: false, limit: Math.min(offset + limit, MAX_ROWS), offset: 0 };
 }
 
-/** Merges the rows of all objects in the order of the query, from their first pages on. */
+/** Merges the rows of all objects in the order of the query. `pages`: the first pages. `find` reads the next ones. */
 export function mergePages(
   pages: Page[],
   query: DirectoryQuery,
@@ -34,7 +34,7 @@ export function mergePages(
   return takePage(mergeSources(sources, orderOf(query)), query);
 }
 
-/** The order of SQL: `null` is the least value, and ids decide among equal ones. They are in the order of creation. */
+/** Orders rows as SQL does: `null` is the least value, and ids decide among equal values. Ids grow with creation. */
 function orderOf({ sort_by = "created_at", sort_order = "desc" }: DirectoryQuery) {
   const sign = sort_order === "asc" ? 1 : -1;
   // Values are times, ids and statuses, which are never empty.

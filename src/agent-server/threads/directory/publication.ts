@@ -8,7 +8,7 @@ import { directoryObject } from "./stub.ts";
 
 /** At most 8 MiB at two bytes a character, of the 32 MiB that an RPC message may have. */
 const MAX_CALL_CHARACTERS = 4 * 1024 * 1024;
-/** Characters of an entry beside its texts. */
+/** Estimated characters of an entry besides its metadata and digest. */
 const ENTRY_CHARACTERS = 500;
 
 export const DIRECTORY_BATCHING = {
@@ -18,26 +18,26 @@ export const DIRECTORY_BATCHING = {
   max_size: MAX_CALL_CHARACTERS,
 };
 
-/** Threads of one deployment in an isolate share a call. */
+/** Threads in an isolate that publish to the same Durable Object share a call. */
 const batcher = new Batcher<DirectoryChange>(DIRECTORY_BATCHING);
 
 /**
- * Outcome for an entry. `move_to`: `null` when it is published. A full object refuses new threads: `move_to` is then
- * the generation to which the thread moves, before it publishes again.
+ * Outcome for an entry. `move_to`: `null` when the directory has it. A full object refuses new threads: `move_to` is
+ * then the generation to which the thread moves before it publishes again.
  */
 export type Publication = { move_to: number | null; cancellations: LateCancellation[] };
 
 /** Results by entry: a call has the entries of many threads. */
 const publications = new WeakMap<DirectoryChange, Publication>();
 
-/** Publishes an entry in the next batch. Resolves when the directory has it. */
+/** Publishes an entry in the next batch. Resolves when the directory has answered. */
 export async function publishEntry(env: Env, entry: DirectoryEntry): Promise<Publication> {
   const { metadata, digest } = entry;
   await addToBatch(env, entry, metadata.length + (digest?.length ?? 0));
   return publicationOf(entry);
 }
 
-/** Publishes an entry at once, with the result of `publishEntry`. */
+/** Publishes an entry at once. Returns the same as `publishEntry`. */
 export async function publishEntryNow(env: Env, entry: DirectoryEntry): Promise<Publication> {
   await publishChanges(env, [entry]);
   return publicationOf(entry);
@@ -67,13 +67,13 @@ function keyOf({ deployment_id, slot }: Pick<DirectoryKey, "deployment_id" | "sl
   return `${deployment_id}/${slot}`;
 }
 
-/** Publishes changes of one Durable Object at once. */
+/** Publishes changes of one Durable Object at once. @throws Error when it refuses entries for their age */
 export async function publishChanges(env: Env, changes: DirectoryChange[]): Promise<void> {
   const [first] = changes;
   if (!first) return;
   const { deployment_id, slot } = first;
   const directory = directoryObject(env, deployment_id, slot);
-  // For an hour after a release an object may run an earlier version, which returns fewer fields or nothing.
+  // After a release an object may still run an earlier version, which returns fewer fields or nothing.
   const published: Partial<PublishResult> | undefined = await directory.publish(changes);
   const { outdated = 0, refused = [], generation = 0, cancellations = [] } = published ?? {};
   learnGeneration(deployment_id, generation);
@@ -85,7 +85,7 @@ export async function publishChanges(env: Env, changes: DirectoryChange[]): Prom
     throw new Error(`${outdated} entries of the directory are too old: repeat them`);
 }
 
-/** Removes the entry of a thread at once, and drops its unsent changes up to `seq`: later ones are of a new thread. */
+/** Removes the entry of a thread at once. Drops its unsent changes up to `seq`: later ones are of a new thread. */
 export async function forgetThread(env: Env, key: DirectoryKey): Promise<void> {
   const removal = toRemoval(key);
   const { thread_id, seq } = removal;

@@ -1,11 +1,11 @@
 /**
- * Age from which an entry adds no thread. If the thread still exists, its object sends a new entry. So removals are
- * kept for a bounded time.
+ * Age from which an entry adds no thread: the object of an existing thread then sends a new entry. So removals need to
+ * be kept only for a bounded time.
  */
 export const MAX_ENTRY_AGE_MS = 10 * 60 * 1000;
 /** Width of a bucket of removals. Buckets are numbered by time, so the rows that expire have the smallest keys. */
 const BUCKET_MS = 5 * 60 * 1000;
-/** Earlier buckets whose removals an older entry can still meet, with a reserve of two for differing clocks. */
+/** Earlier buckets that are kept: those that an entry of `MAX_ENTRY_AGE_MS` can need, and two for differing clocks. */
 const LIVE_BUCKETS = MAX_ENTRY_AGE_MS / BUCKET_MS + 2;
 
 type Removal = { thread_id: string; seq: number };
@@ -20,7 +20,7 @@ export class Removals {
 
   /** The caller opens the transaction. */
   add({ thread_id, seq }: Removal) {
-    // `forgetEntries` removes entries without a thread. A stored row would refuse a new thread with the same id.
+    // `forgetEntries` removes entries whatever their `seq`. A stored row would refuse a new thread with the same id.
     if (seq === Number.MAX_SAFE_INTEGER) return;
     this.#sql.exec("DELETE FROM removals WHERE bucket < ?", oldestBucket());
     this.#sql.exec(

@@ -14,9 +14,9 @@ export type DirectoryFilter = Partial<ThreadCount> & {
   filters?: Filters | null;
   /** Whether temporary threads are found too. */
   with_temporary?: boolean;
-  /** Finds threads that were created after the one with this id. */
+  /** Finds threads that were created after the one with this `id` of `DirectoryRow`. */
   after?: number;
-  /** Finds threads that were created up to this time. */
+  /** Finds threads that were created up to this ISO time. */
   created_until?: string;
 };
 
@@ -40,7 +40,9 @@ export type DirectoryRow = {
 
 export type WaitingPosition = { state_updated_at: string; thread_id: string };
 
-/** Limits up to which the candidates of sources are counted, to compare them: counting reads as many rows. */
+/**
+ * Numbers of rows up to which the candidates of a source are counted, to compare sources: counting reads these rows.
+ */
 const [FEW, MANY] = [100, 5000];
 
 /** Input of a statement: tables in join order, the column with the id of the thread, and the condition. */
@@ -81,8 +83,8 @@ export class DirectorySearch {
   }
 
   /**
-   * Counts threads that are not temporary. Without conditions other than the status, reads the counts that each write
-   * maintains. Callers set no `after` and no `created_until`.
+   * Counts threads that are not temporary. Without conditions other than the status, reads the stored counts. Callers
+   * set no `after`, no `created_until` and no `with_temporary`.
    */
   count(filter: DirectoryFilter): StatusCounts {
     const { ids, status, metadata, values, filters, without_metadata } = filter;
@@ -110,12 +112,15 @@ export class DirectorySearch {
       order by state_updated_at, thread_id limit ${limit}`);
   }
 
-  /** Chooses the source with the fewest candidates, or the index of the sort field when all sources have many. */
+  /**
+   * Chooses the source with the fewest candidates. When all sources have many, chooses the index of the sort field, or
+   * without one the first source.
+   */
   #sourceOf(filter: DirectoryFilter, sort_by: DirectoryQuery["sort_by"]): Source {
     const all = { from: sql`threads not indexed`, id: ID };
     const sources = this.#driversOf(filter);
     const [only] = sources;
-    // Ids are in the order of creation in each source.
+    // Each source is read by ids, which are in the order of creation. A single one is not slower than the whole table.
     if (sort_by === "created_at" && sources.length < 2) return only ?? all;
     const few = fewest(sources, FEW) ?? fewest(sources, MANY);
     if (few) return few;
@@ -180,7 +185,7 @@ function fewest(sources: Driver[], most: number): Driver | undefined {
   return count <= most ? source : undefined;
 }
 
-/** Compares each candidate exactly: different values may share a term, and some conditions have no term. */
+/** Returns the conditions that each candidate must meet: different values may share a term, and some have no term. */
 function conditions(query: DirectoryFilter, { where, id }: Source): SQL | undefined {
   const { ids, status, metadata, values, filters, after, created_until } = query;
   const { without_metadata = [] } = query;

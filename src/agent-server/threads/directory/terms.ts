@@ -1,12 +1,12 @@
 import type { Filters } from "../../../shared/filters.ts";
 import { isRecord } from "../../../shared/guards.ts";
 
-/** Limits the rows that one thread adds. */
+/** Limits the rows that one thread adds, and the terms of a query. */
 const MAX_TERMS = 50;
-/** Longer terms are cut. Several values may then share a term, because candidates are compared exactly. */
+/** Longer terms are cut, so that several values may share one: searches compare the whole values of candidates. */
 const MAX_CHARACTERS = 128;
 
-/** Term of threads that have more than `MAX_TERMS`: each search by terms takes them as candidates. */
+/** Term of threads with more than `MAX_TERMS` terms. These threads are candidates of each search by terms. */
 export const OVERFLOW = "*";
 
 type Json = Record<string, unknown>;
@@ -34,7 +34,7 @@ function leaves(object: Json, path: string[]): string[] {
   });
 }
 
-/** Authorization filters match items of lists at the top level. */
+/** Returns the terms of items of top-level lists, which authorization filters match. */
 function items(metadata: Json): string[] {
   return Object.entries(metadata).flatMap(([key, value]) =>
     Array.isArray(value) ? value.map((item) => toItemTerm(key, item)) : [],

@@ -9,7 +9,7 @@ export type WaitingDeployment = { deployment_id: string; rows: WaitingRow[]; tot
 
 const AT_ONCE = 20;
 
-/** Returns the waiting threads of each deployment that has some, the longest wait first. */
+/** Returns the waiting threads of each deployment that has some. Rows of one object begin with the longest wait. */
 export async function findWaiting(
   ctx: Context,
   deployments: string[],

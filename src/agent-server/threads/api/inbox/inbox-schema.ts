@@ -28,7 +28,9 @@ const WaitingThread = z.object({
       description: `Pending interrupts by task, \`null\` when they have more than ${MAX_INTERRUPT_CHARS} characters`,
       example: { "task-id": [{ id: "interrupt-id", value: { action: "refund_order" } }] },
     }),
-  waiting_since: Timestamp.describe("Time at which the thread was interrupted"),
+  waiting_since: Timestamp.describe(
+    "Time at which the thread was interrupted, or of a later update of its state",
+  ),
 });
 
 export const WaitingThreads = namedObject("WaitingThreads", {
@@ -44,7 +46,7 @@ export const WaitingThreads = namedObject("WaitingThreads", {
   next_cursor: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
   withheld_deployments: z.array(z.string()).openapi({
     description:
-      "Ids of deployments whose threads are not listed, because the agent authenticates its own users or serves nothing",
+      "Ids of deployments whose waiting threads are not listed, because the agent authenticates its own users or serves nothing",
     example: [],
   }),
 });

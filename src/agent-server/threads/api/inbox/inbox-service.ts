@@ -16,7 +16,7 @@ const AT_ONCE = 10;
 /** Limits the directories that a request reads. */
 const MAX_DEPLOYMENTS = 500;
 
-/** Lists the threads of all deployments that wait for a person, the longest wait first. */
+/** Lists the threads that wait for a person, the longest wait first, in the newest 500 deployments of the workspace. */
 export async function listInterrupts(
   ctx: Context,
   query: InterruptsQuery,

@@ -6,7 +6,7 @@ import { countByStatus } from "../../directory/directory.ts";
 import { threadObject } from "../../object/stub.ts";
 import type { Metrics } from "./metrics-schema.ts";
 
-/** Counts threads in the directory, and runs in each busy thread. Nothing is estimated. */
+/** Counts threads in the directory, and runs in each busy thread. Leaves out temporary threads and their runs. */
 export async function getMetrics(ctx: Context, deployment: string): Promise<Metrics> {
   const { deployment_id, revision_id } = await openAgent(ctx, deployment, "read");
   await assertSeesAll(ctx);

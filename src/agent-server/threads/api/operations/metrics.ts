@@ -2,7 +2,7 @@ import type { Metrics } from "./metrics-schema.ts";
 
 type Sample = { value: number; labels?: Record<string, string> };
 
-/** Returns the Prometheus text format. Metrics that LangGraph's own server has too have its names. */
+/** Returns the Prometheus text format. Metrics that LangGraph's own server has too have the same names. */
 export function toPrometheus({ deployment_id, revision_id, threads, queue }: Metrics): string {
   const owner = { project_id: deployment_id, revision_id };
   const gauge = (name: string, help: string, samples: Sample[]) =>

@@ -7,8 +7,8 @@ import { TruncateRequest } from "./truncate-schema.ts";
 import { truncate } from "./truncate-service.ts";
 
 /**
- * Route that test suites for LangGraph's own server call before their tests. It needs TRUNCATE_ALLOWED, which no
- * region sets, and is not in the API reference.
+ * Route that test suites for LangGraph's own server call before their tests. Returns 404 unless TRUNCATE_ALLOWED is
+ * `true`, which it is in no region. The API reference does not have the route.
  */
 export const truncateRoutes = router();
 

@@ -7,7 +7,7 @@ import { makeSystemAssistants } from "../assistants/system-assistants.ts";
 import { deleteThreadsOf } from "../threads/deletion.ts";
 import type { TruncateRequest } from "./truncate-schema.ts";
 
-/** Deletes the requested data of a deployment between tests. Recreates its system assistants at once. */
+/** Deletes the requested data of a deployment between tests. Recreates deleted system assistants at once. */
 export async function truncate(ctx: Context, ref: string, request: TruncateRequest): Promise<void> {
   const agent = await openAgent(ctx, ref, "write");
   const { deployment_id } = agent;

@@ -31,7 +31,7 @@ import { toRunRequest } from "./run-request.ts";
 export async function buildRun(ctx: Context, target: RunTarget, input: RunCreate) {
   const keyed = toKeyedRun(ctx, target, input);
   const run_id = target.run_id ?? keyed?.run_ids[0] ?? newRunId(target, input);
-  // A threadless run has a thread with its own id, so that the id alone finds it.
+  // The thread of a threadless run has the run's id, so that the id alone finds the run.
   const thread_id = target.thread_id ?? run_id;
   const agent = await openAgent(ctx, target.deployment_id, "write", thread_id);
   await assertRunQuota(ctx, { ...target, deployment_id: agent.deployment_id }, keyed);
@@ -151,7 +151,10 @@ async function authorizeThread(
   return metadataOf(verdict.value);
 }
 
-/** Finds an assistant that the caller may read. Every caller may read the system assistants of graphs. */
+/**
+ * Finds an assistant that the caller may read. Every caller may read the system assistants of graphs.
+ * @throws AppError `not_found`
+ */
 export async function findRunAssistant(ctx: Context, agent: ActiveRevision, ref: string) {
   const assistant_id = toAssistantId(agent.graphs, ref);
   if (!ctx.access?.user || isSystemId(agent, assistant_id)) {

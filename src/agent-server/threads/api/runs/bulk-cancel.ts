@@ -11,9 +11,9 @@ import { readDirectory } from "../../directory/stub.ts";
 import { threadWithFilters } from "../../object/stub.ts";
 import type { CancelRuns } from "./run-query-schema.ts";
 
-/** Authorizations of one request at once. */
+/** Maximum authorizations that a request calls at once. */
 const AT_ONCE = 10;
-/** Time within which the directory has the thread of an accepted run as busy. */
+/** Time within which the directory usually lists the thread of an accepted run as busy. */
 const DIRECTORY_LAG_MS = 1_500;
 
 /** Cancels runs by their ids, or all of one status, of a thread or of the whole deployment. */
@@ -43,7 +43,7 @@ export async function cancelRuns(
       await cancelBusy(ctx, deployment_id, { ...all, action, filters }, cancelAll),
     );
   }
-  // A threadless run's thread shares its id. All threads are authorized before the first run is cancelled.
+  // The thread of a threadless run has the run's id. All threads are authorized before the first run is cancelled.
   const chosen = thread_id
     ? [{ id: thread_id, of: choice }]
     : (run_ids ?? []).map((id) => ({ id, of: { ...choice, run_ids: [id] } }));
@@ -58,8 +58,8 @@ function assertFound(found: number): void {
 }
 
 /**
- * Cancels runs in all busy threads. The directory may not have the newest threads as busy yet. When no run was found,
- * waits for them. Otherwise stores the cancellation in the directory, which applies it to threads that it lists later.
+ * Cancels runs in all busy threads. The directory may not list the newest busy threads yet. When no run was found,
+ * waits for these threads. Otherwise stores the cancellation in the directory: threads that it lists later apply it.
  */
 async function cancelBusy(
   ctx: Context,

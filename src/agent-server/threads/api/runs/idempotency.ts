@@ -36,12 +36,13 @@ export const RunHeaders = KeyHeaders.extend({
     ),
 });
 
-/** Ids that the run of a request with a key may have, of today and of the day before, and the digest of the body. */
+/** `run_ids`: ids that the run of a request with a key may have, of the UTC day and of the day before. */
 export type KeyedRun = { run_ids: [string, string]; request_sha256: string };
 
 /**
- * Derives the run's id from the key and the day, so that the thread that holds the run detects a repetition. Callers
- * look for the id of the day before as well, so a key is valid for one to two days.
+ * Derives the run's id from the key and the UTC day, so that the run's thread detects a repetition. Callers look for
+ * the id of the day before as well, so a key is valid for one to two days.
+ * @returns `null` for a request without a key
  */
 export function toKeyedRun(ctx: Context, target: RunTarget, input: RunCreate): KeyedRun | null {
   const { idempotency_key: key, deployment_id, thread_id } = target;

@@ -60,7 +60,9 @@ function answersOf({ command, checkpoint_id, checkpoint, config }: RunCreate): s
   return named ? null : resumedInterrupts(command);
 }
 
-/** Passes on only the second id, that of a run with the key on the day before: the first is the run's own. */
+/**
+ * Passes on only the second id, of a run with the key on the day before: the first one is the `run_id` of the request.
+ */
 function toKeyed({ run_ids: [, earlier_id], request_sha256 }: KeyedRun) {
   return { earlier_id, request_sha256 };
 }
@@ -86,7 +88,10 @@ function toKwargs(input: RunCreate, context: RunContext): RunKwargs {
   };
 }
 
-/** Merges the run's context over the assistant's, key by key. Without either, the graph uses its default. */
+/**
+ * Merges the run's context over the assistant's, key by key when both are objects. `null`, for neither of them, lets
+ * the graph use its default.
+ */
 function toContext(own: unknown, given: unknown): unknown {
   if (!isRecord(own)) return given ?? own ?? null;
   if (Object.keys(own).length === 0) return given ?? null;

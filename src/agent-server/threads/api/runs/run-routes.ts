@@ -42,7 +42,10 @@ const RUN = `${RUNS}/{run_id}` as const;
 const RUN_FIELDS = Object.keys(Run.shape);
 const operation = operationWithTag("Runs");
 
-/** Stored for the reason `taken`. Published clients match the word and the colon. */
+/**
+ * `cancel_reason` that a cancellation with the reason `taken` stores. Published clients look for the word and the
+ * colon.
+ */
 const TAKEN = "taken: its input was passed to another run";
 
 export const runRoutes = router();

@@ -20,7 +20,7 @@ export async function createRun(ctx: Context, target: RunTarget, input: RunCreat
   return startRun(ctx, await findOrBuild(ctx, target, input));
 }
 
-/** Creates threadless runs. Creates none when the request of one cannot be built. */
+/** Creates threadless runs. Builds all requests first, and creates no run when one cannot be built. */
 export async function createRunBatch(ctx: Context, target: RunTarget, inputs: RunCreate[]) {
   const { idempotency_key: key } = target;
   const build = (input: RunCreate, n: number) =>
@@ -31,7 +31,10 @@ export async function createRunBatch(ctx: Context, target: RunTarget, inputs: Ru
 
 type BuiltRun = Awaited<ReturnType<typeof buildRun>>;
 
-/** Builds a run, on the thread of the day before when a threadless run with the same key was created there. */
+/**
+ * Builds a run. A threadless run with an idempotency key is addressed to the thread of the day before when that thread
+ * has a run with the key.
+ */
 async function findOrBuild(ctx: Context, target: RunTarget, input: RunCreate): Promise<BuiltRun> {
   const built = await buildRun(ctx, target, input);
   const { keyed } = built.request;
@@ -71,7 +74,7 @@ const QUEUE_RETRY_SECONDS = 5;
 /** Maximum number of interrupts that an error names. */
 const MAX_NAMED_IDS = 5;
 
-/** Creates the run of a command. `last_event` is the thread's last event before it. */
+/** Creates the run of a command. `last_event`: id of the thread's last event before the run. */
 export async function commandRun(ctx: Context, target: RunTarget, input: RunCreate) {
   const built = await buildRun(ctx, target, input);
   const answer = await threadOf(ctx, built).commandRun(built.request);
@@ -88,7 +91,7 @@ function threadOf({ env }: Context, { deployment_id, thread_id, filters }: Built
   return threadWithFilters(env, deployment_id, thread_id, filters);
 }
 
-/** @throws AppError for a refusal */
+/** Returns the answer of an accepted run. @throws AppError for a refusal */
 function accepted<T extends { ok: true; run: RunRecord }>(
   answer: T | { ok: false; refusal: RunRefusal },
   { thread_id, request }: BuiltRun,
@@ -117,7 +120,7 @@ function accepted<T extends { ok: true; run: RunRecord }>(
     throw new AppError("conflict", text);
   }
   if (answer.refusal === "queue_full") {
-    const text = `Thread ${thread_id} has as many runs in flight as it may have: wait until some have ended.`;
+    const text = `Thread ${thread_id} has as many runs in flight, or as many bytes of their inputs, as it may have: wait until some have ended.`;
     throw new AppError("rate_limited", text, { retry_after_seconds: QUEUE_RETRY_SECONDS });
   }
   if (answer.refusal === "too_large") throw valueTooLarge("metadata or config");
@@ -155,7 +158,7 @@ export async function followRun(ctx: Context, id: RunId, follow: StreamChoice) {
   return (await object.followRun(id.run_id, follow)) ?? runNotFound();
 }
 
-/** Opens the thread of a run for a reader. A reader whose disconnection cancels the run needs both permissions. */
+/** Opens the thread of a run for a reader. A reader whose disconnection cancels the run needs `read` and `update`. */
 async function openFollowed(ctx: Context, { run_id, ...thread }: RunId, cancels: boolean) {
   const { object } = await openThread(ctx, thread, "read", {});
   if (!cancels) return object;

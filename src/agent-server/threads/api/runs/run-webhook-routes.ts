@@ -27,7 +27,9 @@ const redelivery = operation("post", path, "redeliverRunWebhook", {
   request: { params: DeliveryPath },
   responses: {
     202: json(Delivery, "The delivery, which was started again"),
-    409: text("The webhook was delivered, or its payload is no longer stored"),
+    409: text(
+      "The webhook was delivered, its payload is no longer stored, or all attempts are used",
+    ),
   },
 });
 runDeliveryRoutes.openapi(redelivery, async (c) =>

@@ -10,7 +10,7 @@ export async function redeliverRunWebhook(ctx: Context, id: ThreadRef & { run_id
   return redeliver(ctx, id);
 }
 
-/** Returns the delivery. Once its thread is deleted, only callers without authorization filters may see it. */
+/** Returns the delivery. After the thread is deleted, only callers without authorization filters may read it. */
 export async function getRunWebhook(ctx: Context, id: ThreadRef & { run_id: string }) {
   const { object, filters } = await openThread(ctx, id, "read", {});
   if (filters !== null && !(await object.getThread())) throw threadNotFound(id.thread_id);

@@ -98,7 +98,7 @@ threadlessRoutes.openapi(
   operationWithTag("Runs")("post", `${RUNS}/cancel`, "cancelRuns", {
     summary: "Cancel several runs",
     description:
-      "Selects runs by their ids, or all runs of a status. Of those, a run that was accepted within the last second may end a second after the answer.",
+      "Selects runs by their ids, or all runs of a status. With a status, a run that was accepted within the last second may end a second after the response.",
     request: { params: AgentPath, query: CancelRunsQuery, body: body(CancelRuns) },
     responses: { 204: { description: "Cancelled" } },
   }),
@@ -120,7 +120,7 @@ threadlessRoutes.openapi(
   async (c) => {
     const { deployment_id, run_id } = c.req.valid("param");
     const follow = toFollow(c.req.valid("query"), c.req.valid("header"));
-    // A threadless run's thread shares its id.
+    // The thread of a threadless run has the run's id.
     const stream = await followRun(c.var.ctx, { deployment_id, thread_id: run_id, run_id }, follow);
     return sseResponse(stream, threadlessRunHeaders({ run_id }, streamLocation(c.req.raw)));
   },

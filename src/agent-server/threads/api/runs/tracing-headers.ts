@@ -9,8 +9,10 @@ const BAGGAGE: Record<string, (text: string) => unknown> = {
 };
 
 /**
- * Returns the metadata, the tags and the project of the baggage, which LangGraph's server adds to `configurable`. Graphs
- * continue the trace with the headers `langsmith-trace` and `baggage` there, by the SDK's `RunTree.fromHeaders`.
+ * Returns the metadata, the tags and the project of the baggage: LangGraph's server adds them to `configurable` too.
+ * `configurable` also has the headers `langsmith-trace` and `baggage`, with which graphs continue the trace by the
+ * SDK's `RunTree.fromHeaders`.
+ * @returns no fields for a request without `langsmith-trace`
  */
 export function tracingFields(headers: Record<string, string>): Record<string, unknown> {
   if (headers["langsmith-trace"] === undefined) return {};

@@ -103,6 +103,6 @@ export const HistoryQuery = namedObject("HistoryQuery", {
   metadata: AnyObject.nullish().describe("Metadata that checkpoints contain"),
   checkpoint: CheckpointBody.shape.checkpoint
     .nullish()
-    .describe("Checkpoint of the thread or of a subgraph"),
+    .describe("Selects the states of a subgraph by `checkpoint_ns`, or one state by its id"),
   select: StateFields.nullish().describe("Fields to return. Default: all"),
 });

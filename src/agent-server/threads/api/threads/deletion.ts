@@ -5,7 +5,8 @@ import { forgetEntries } from "../../directory/publication.ts";
 import { directoryObject } from "../../directory/stub.ts";
 import { threadObject } from "../../object/stub.ts";
 
-// A deletion calls the object of the thread, which calls the directory. This many fit into the time of a queue message.
+// Number of threads whose deletions fit into the time of a queue message. Each calls the object, which calls the
+// directory.
 const BATCH = 200;
 const AT_ONCE = 10;
 
@@ -25,7 +26,7 @@ export async function deleteListed(env: Env, threads: ListedThread[]): Promise<v
   await mapConcurrent(threads, AT_ONCE, ({ deployment_id, thread_id }) =>
     threadObject(env, deployment_id, thread_id).deleteThread(),
   );
-  // The directory may list a thread that does not exist, whose object then removes no entry.
+  // The directory may list a thread that does not exist: its object removes no entry.
   for (const keys of Map.groupBy(threads, ({ slot }) => slot).values())
     await forgetEntries(env, keys);
 }

@@ -19,7 +19,7 @@ import type { ThreadCalls } from "../../object/thread-calls.ts";
 export type ThreadRef = { deployment_id: string; thread_id: string };
 export type ThreadAction = "create" | "read" | "update" | "delete" | "search" | "create_run";
 
-/** Authorizes an action on a thread. Returns the thread's stub, for which the authorization filters hold. */
+/** Authorizes an action on a thread. For the returned `object`, a thread that the filters hide does not exist. */
 export async function openThread<V extends object>(
   ctx: Context,
   { deployment_id, thread_id }: ThreadRef,

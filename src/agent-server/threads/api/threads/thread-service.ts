@@ -27,18 +27,20 @@ const SEARCH = { resource: "threads", action: "search" } as const;
 
 /** Interval at which a user's access to an open stream is checked. */
 const CHECK_MS = 60_000;
-/** Maximum duration of a user's stream: only the agent's own code knows when the credential of its user ends. */
+/**
+ * Maximum duration of a user's stream: Heddle does not know when a credential ends that the agent's code has accepted.
+ */
 const USER_SESSION_MS = 60 * 60 * 1000;
 /** Maximum number of objects called at once. */
 const AT_ONCE = 20;
 
-/** Maximum of a thread that is read in parallel with others: the response is in memory as a whole. */
+/** Maximum size of a thread that is read in parallel with others: the whole response is in memory. */
 const SHARE = {
   characters: MAX_LIST.characters / AT_ONCE,
   containers: MAX_LIST.containers / AT_ONCE,
 };
 
-/** Fields that the directory has: a search that selects no others calls no thread. */
+/** Fields that the directory has: a search that needs only these calls no thread. */
 const DIRECTORY_FIELDS = [
   "thread_id",
   "created_at",
@@ -74,7 +76,7 @@ export async function searchThreads(ctx: Context, deployment_id: string, query: 
 type Read<R> = (row: R, size: JsonSize) => ReturnType<ThreadCalls["getThreadWithin"]>;
 
 /**
- * Reads threads in parallel, and those that exceed their share one by one.
+ * Reads threads in parallel, and those that exceed `SHARE` one by one. Leaves out deleted and hidden threads.
  * @throws AppError when the response exceeds its limit
  */
 async function readThreads<R>(rows: R[], query: ThreadSearch, read: Read<R>) {
@@ -158,7 +160,7 @@ export async function pruneThreads(
   return pruned.filter(Boolean).length;
 }
 
-/** Returns the stream of a thread. For users of the agent, ends it when their access ends, and after an hour. */
+/** Returns the stream of a thread. The stream of a user of the agent ends with the user's access, and after an hour. */
 export async function followThread(
   ctx: Context,
   { deployment_id, thread_id }: ThreadRef,
