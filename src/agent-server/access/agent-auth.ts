@@ -13,7 +13,7 @@ type RevisionRef = Access["revision"];
 type AuthMethod = "authenticateRequest" | "authorize" | "matchesPattern";
 
 /**
- * Calls the agent's own authentication.
+ * Calls the agent's own `auth`.
  * @throws AppError with the status and the text that the agent's code refuses with
  */
 export async function callAuth<T>(
@@ -44,7 +44,10 @@ export async function callIsolate<T>(
   return parseAnswer(method, schema, answer);
 }
 
-/** Runs a call of the isolate. After a failed load the next call loads it again. An old revision without the call becomes `unavailable`. */
+/**
+ * Calls the isolate. After a failure of an isolate that has not read its code, the next call loads another one.
+ * @throws AppError `unavailable` for an old revision that does not have the call
+ */
 export async function withIsolateErrors<T>(
   revision: RevisionRef,
   call: () => Promise<T>,
@@ -62,7 +65,10 @@ function revisionTooOld(cause: unknown): AppError {
   return new AppError("unavailable", text, { cause });
 }
 
-/** Revisions built before these calls existed do not implement them. Ignoring that would leave the agent without authentication. */
+/**
+ * Whether the revision was built before the call existed, and does not implement it. Ignoring that would leave the
+ * agent without authentication.
+ */
 function lacksEntrypoint(error: unknown): boolean {
   return error instanceof Error && /does not (implement|export a fetch)/.test(error.message);
 }

@@ -19,14 +19,14 @@ export type AgentRequest = AgentRoute & {
   request: Request;
   revision: ActiveRevision;
   auth: AuthSettings | null;
-  /** Whether the URL names a revision that is not active. Only the workspace may call it. */
+  /** Whether the URL names another revision than the active one. Such a request needs a credential of the workspace. */
   isPreview: boolean;
 };
 
 /** Paths that clients may GET before they have a token. */
 export const PUBLIC_PATHS = [/^\/info$/, /^\/ui(\/|$)/];
 
-/** @returns `null` when no revision serves the deployment, or the revision that the path names */
+/** @returns `null` when the revision that the path names does not serve or, in a path without one, no revision does */
 export async function resolveAgentRequest(c: HonoContext<AppEnv>): Promise<AgentRequest | null> {
   const route = parseAgentPath(c.req.path);
   const [deployment = ""] = route.ref.split("@");
@@ -98,8 +98,8 @@ export function isAgentItself(
 }
 
 /**
- * Returns the issuer whose tokens are withheld from the agent, `null` for none: an agent that authenticates its users
- * receives the tokens of all issuers. A preview needs a credential of the workspace, so its tokens are withheld.
+ * Returns the issuer whose tokens are withheld from the agent's code, `null` for none. An agent that authenticates its
+ * users receives the tokens of all issuers. In a preview they may be credentials of the workspace, and are withheld.
  */
 export function issuerAt(env: Env, { auth, isPreview }: AgentRequest): string | null {
   return auth && !isPreview ? null : env.OIDC_ISSUER || null;

@@ -3,7 +3,8 @@ export const MALFORMED_PATH = "/%";
 
 /**
  * Returns the canonical path, which routes match: `/agents/{deployment}/revisions/{revision}/...` becomes
- * `/agents/{deployment}@{revision}/...`. The reference after `/agents/` becomes lower case, and `/mcp/` loses its last slash.
+ * `/agents/{deployment}@{revision}/...`. The reference after `/agents/` becomes lower case, and `/mcp/` loses its last
+ * slash.
  */
 export function toAgentPath(path: string): string {
   const pinned = path.replace(/^(\/agents\/[^/@]+)\/revisions\/([^/]+)/, "$1@$2");
@@ -19,8 +20,8 @@ export function isAgentHost(request: Request, env: { AGENTS_DOMAIN: string }): b
 }
 
 /**
- * The URL of the agent server that a request was routed to: the root of the agent's own host, or a path below
- * the origin. It is made from the routed reference, because the raw path has many spellings.
+ * Returns the URL of the agent server that a request was routed to: the root of the agent's own host, or a path below
+ * the shared origin. Uses the routed reference, because the raw path has many spellings.
  */
 export function agentServerUrl(
   request: Request,

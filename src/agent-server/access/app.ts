@@ -6,7 +6,7 @@ import { withIsolateErrors } from "./agent-auth.ts";
 import type { InternalCaller } from "./internal-caller.ts";
 import { withoutWorkspaceCredentials } from "./request.ts";
 
-/** Limit of nested calls of an app to its own server. */
+/** Maximum depth of nested calls of an app to its own server. */
 const MAX_DEPTH = 8;
 
 type Forwarded = {
@@ -54,7 +54,7 @@ function isEventStream(headers: Headers): boolean {
   return headers.get("Content-Type")?.startsWith("text/event-stream") === true;
 }
 
-/** Catches read errors after the app has responded, which would be uncaught errors of the Worker. */
+/** Passes a body on. Read errors after the app has responded would otherwise be uncaught errors of the Worker. */
 function detachable(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream({

@@ -11,13 +11,13 @@ import { isRecord } from "../../shared/guards.ts";
 import { MAX_DEPTH } from "../../shared/http/depth.ts";
 import { plainObject } from "../../shared/plain.ts";
 
-/** Results of an agent's own `Auth`: principals and authorization filters. */
+// Parsers of the results of an agent's own `Auth`: users and authorization filters.
 
-/** A user is kept with each run, in one row. */
+/** The row of each run has its user. */
 const USER_LIMITS = { nodes: 10_000, characters: 64 * 1024, depth: 64 };
 const MAX_IDENTITY_CHARACTERS = 2048;
 const MAX_PERMISSIONS = 1000;
-/** The agent's handlers return the value that they received. */
+/** Limits of the value of a request, which the agent's handlers return with their changes. */
 const VALUE_LIMITS = { nodes: 1_000_000, characters: 16 * 1024 * 1024, depth: MAX_DEPTH };
 const MAX_FILTERS = 100;
 const MAX_FILTER_CHARACTERS = 2048;
@@ -40,7 +40,7 @@ const Filter = z.union([
   z.strictObject({ eq: Scalar }),
   z.strictObject({ contains: counted(MAX_FILTERS, Scalar) }),
 ]);
-// A record leaves out the key `__proto__`: a filter that is not applied would show rows.
+// `z.record` drops the key `__proto__`. A dropped filter would show rows that it hides.
 const Filters: z.ZodType<NonNullable<WireFilters>> = z
   .custom<object>(isRecord, "must be an object")
   .refine((filters) => Object.keys(filters).length <= MAX_FILTERS, "has too many keys")
@@ -70,7 +70,7 @@ function answered<T>(value: z.ZodType<T>): z.ZodType<AuthResult<T>> {
   ]) as unknown as z.ZodType<AuthResult<T>>;
 }
 
-/** Counts items before it reads them. */
+/** Parses a list. Counts its items before it parses them. */
 function counted<T>(max: number, item: z.ZodType<T>) {
   return z.array(z.unknown()).max(max).pipe(z.array(item));
 }

@@ -11,7 +11,7 @@ const owners = new RecordCache<Owner>({
   scopeOf: ({ organization_id }) => organization_id,
 });
 
-/** User of Studio with a key of the workspace, as the SDK's `isStudioUser` detects it. */
+/** User of Studio with a credential of the workspace. The SDK's `isStudioUser` detects it by `kind`. */
 export const STUDIO_USER: AgentUser = {
   kind: "StudioUser",
   identity: "langgraph-studio-user",

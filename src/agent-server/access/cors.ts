@@ -13,16 +13,16 @@ import { parseAgentPath } from "./request.ts";
 
 type Options = NonNullable<Parameters<typeof cors>[0]>;
 
-/** Longer than the origin of any page. */
+/** Longest origin that is matched with an expression. Origins of pages are shorter. */
 const MAX_ORIGIN_CHARACTERS = 300;
-/** Allowed beside those of a configuration, as by the CORS middleware of LangGraph's server. */
+/** Headers that are allowed besides those of a configuration, as by the CORS middleware of LangGraph's server. */
 const SAFELISTED_HEADERS = ["Accept", "Accept-Language", "Content-Language", "Content-Type"];
 const MATCH_TTL_MS = 60_000;
 const matched = new TtlCache<boolean>(MATCH_TTL_MS);
 
 /**
- * Allows pages of all origins to call, and to read the exposed headers. `http.cors` of an agent restricts the origins, and
- * exposes further headers.
+ * Allows pages of all origins to call, and to read the exposed headers. `http.cors` of an agent may restrict origins,
+ * methods and headers, and exposes further headers.
  */
 export function crossOrigin(exposed: string[]) {
   const everywhere = cors({ origin: "*", exposeHeaders: exposed });

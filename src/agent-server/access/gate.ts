@@ -35,7 +35,7 @@ export const bindInternalCalls = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /**
- * Authenticates requests to agents: by the agent's own code when langgraph.json has `auth`, else by a key of the
+ * Authenticates requests to agents: by the agent's own code when langgraph.json has `auth`, else by a credential of the
  * workspace. The agent's HTTP app, if there is one, answers instead of the routes and calls them by an internal call.
  */
 export const authenticateAgentRequests = createMiddleware<AppEnv>(async (c, next) => {
@@ -73,7 +73,7 @@ function answerBeforeRoutes(
   return null;
 }
 
-/** Blocks responses to users that were not authorized by the agent's handlers. */
+/** Blocks a response to a user of the agent when no handler of the agent has authorized the request. */
 async function assertAuthorizationChecked(
   c: HonoContext<AppEnv>,
   access: Access | undefined,
@@ -87,7 +87,7 @@ async function assertAuthorizationChecked(
   );
 }
 
-/** Includes WebSockets, so that the app's middleware can refuse them. */
+/** Whether the app answers: also WebSockets, so that its middleware can refuse them. */
 function isForApp({ app }: HttpSettings, internal: InternalCaller | null): boolean {
   return Boolean(app) && internal?.kind !== "builtin";
 }
@@ -120,7 +120,7 @@ async function serveApp(
   return callApp(c.env, raw, { ...to, internal: behind, user });
 }
 
-/** A revision that is not active needs a key: it may have been rolled back because of its app. */
+/** Requires a credential of the workspace for a preview: the revision may have been rolled back because of its app. */
 async function assertMayPreview(
   { env, req }: HonoContext<AppEnv>,
   { isPreview, revision, ref }: AgentRequest,
@@ -131,7 +131,10 @@ async function assertMayPreview(
   if (workspace_id !== revision.workspace_id) throw notFound("Deployment", ref);
 }
 
-/** Authenticates the visitor of an app that runs before authentication. Limits the rate of those without a valid credential. */
+/**
+ * Authenticates the visitor of an app that runs before authentication. Limits the rate of visitors without a valid
+ * credential.
+ */
 async function limitedVisitor(c: HonoContext<AppEnv>, issuer: string | null) {
   const { headers } = c.req.raw;
   const visitor = await resolveVisitor(c.env, headers, issuer);

@@ -59,7 +59,7 @@ export function isDisabled(settings: HttpSettings, path: string): boolean {
   );
 }
 
-/** @returns the path below `http.mount_prefix`, or `null` */
+/** @returns the rest of a path below `http.mount_prefix`, `null` for other paths and without a prefix */
 export function withoutPrefix({ mount_prefix }: HttpSettings, path: string): string | null {
   if (!mount_prefix || !`${path}/`.startsWith(`${mount_prefix}/`)) return null;
   return path.slice(mount_prefix.length) || "/";
@@ -74,8 +74,9 @@ export function isAppFirst({ enable_custom_route_auth, middleware_order }: HttpS
 type Headers = Record<string, string>;
 
 /**
- * Returns the request headers that graphs read from `configurable`: those of `http.configurable_headers`, and those of a
- * trace that the request continues. Never credentials.
+ * Returns the request headers that graphs read from `configurable`: those of `http.configurable_headers`, by default
+ * `x-*` and `user-agent`, without `HIDDEN_HEADERS`, and those of a trace that the request continues. `headers`: by name
+ * in lower case.
  */
 export function configurableHeaders(
   headers: Headers,

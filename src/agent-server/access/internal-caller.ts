@@ -11,14 +11,14 @@ export type AuthenticatedCaller = { caller: Caller; access?: Access };
  */
 export type InternalCaller = AgentRef & { depth: number } & (Client | Builtin | Webhook | Closed);
 
-/** `ref` is the reference that the call is routed by: an id or a slug, with `@{revision}` for a preview. */
+/** `ref`: reference of the deployment in the path of the call, an id or a slug. For one revision with `@{revision}`. */
 export type AgentRef = { deployment_id: string; ref: string };
 
-/** The agent's own code, at its own server. */
+/** The agent's own code, which calls its own server. */
 type Client = { kind: "client" };
 /**
- * The agent's app, which calls the routes behind it. `authenticated` is `null` where the app runs before authentication:
- * the call then brings credentials from the app, or acts as `visitor`.
+ * The agent's app, which calls the routes behind it. `authenticated` is `null` where the app runs before
+ * authentication: the call then brings credentials from the app, or acts as `visitor`.
  */
 type Builtin = {
   kind: "builtin";
@@ -32,7 +32,7 @@ type Closed = { kind: "closed" };
 
 const INTERNAL_CALLER = Symbol("internal");
 
-/** Returns bindings with the internal call, which no header of a request can set. The original bindings stay unchanged. */
+/** Returns bindings with the internal call: unlike a header, a request cannot set it. Leaves `env` unchanged. */
 export function withInternalCaller(env: Env, internal: InternalCaller): Env {
   return Object.create(env, { [INTERNAL_CALLER]: { value: internal } });
 }

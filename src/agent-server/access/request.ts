@@ -5,7 +5,7 @@ import { decodeText } from "../../shared/crypto/encoding.ts";
 /** Parts of a path `/agents/{ref}/rest`. */
 export type AgentRoute = { ref: string; path: string };
 
-/** Prefixes of workspace keys, in either header, and of sessions of the console. */
+/** Prefixes of workspace keys and of console sessions, which each header of `CREDENTIALS` may have. */
 const WORKSPACE_KEY = /^(lsv2_|hds_)/i;
 const CREDENTIALS = ["x-api-key", "authorization"];
 
@@ -14,7 +14,7 @@ export function parseAgentPath(route_path: string): AgentRoute {
   return { ref: decodeURIComponent(ref), path: rest === "" ? "/" : rest };
 }
 
-/** A request as the agent's own code sees it: at the root of a server, and without a workspace's keys. */
+/** Returns a request for the agent's own code: at the root of a server, without credentials of the workspace. */
 export function toWireRequest(
   { url, method, headers }: Request,
   path: string,
@@ -26,8 +26,8 @@ export function toWireRequest(
 }
 
 /**
- * Removes credentials of the workspace: keys, and tokens of `issuer`. The issuer is `null` when the agent authenticates
- * its users, because it receives all tokens then.
+ * Returns headers without credentials of the workspace: keys, console sessions, and tokens of `issuer`. `issuer`:
+ * `null` to keep all tokens.
  */
 export function withoutWorkspaceCredentials(
   headers: Headers,
@@ -46,7 +46,7 @@ export function withheldCredential(headers: Headers, issuer: string | null): str
   return CREDENTIALS.find((name) => headers.has(name) && !passed.has(name)) ?? null;
 }
 
-/** Does not verify: forged tokens of the issuer are withheld too. */
+/** Returns the issuer that a token names. Does not verify the token: forged tokens are withheld too. */
 function issuerOf(token: string): string | undefined {
   const [, payload] = /^[^.\s]+\.([^.\s]+)\./.exec(token) ?? [];
   try {

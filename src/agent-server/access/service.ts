@@ -28,7 +28,10 @@ export type AuthorizationRequest<V> = { resource: AuthResource; action: string; 
 /** `filters` match rows by their metadata, `null` matches all. */
 export type Authorization<V> = { value: V; filters: Filters | null };
 
-/** @throws AppError when the agent's own handlers refuse */
+/**
+ * Authorizes a user of the agent by the agent's own handlers. All other callers are allowed.
+ * @throws AppError when the handlers refuse, and for a user without an identity
+ */
 export async function authorize<V extends object>(
   { env, access }: Context,
   { resource, action, value }: AuthorizationRequest<V>,
@@ -52,10 +55,9 @@ export function skipAuthorization({ access }: Context): void {
 }
 
 /**
- * Returns the access of a principal kept with a session or a cron. A user of the agent loses it when the agent
- * drops `auth`: no handler could limit them, and they have no key of the workspace.
+ * Returns the access of a principal that is stored with a session, a run or a cron.
  * @returns `null` when no revision serves
- * @throws AppError 403 for such a user
+ * @throws AppError 403 for a user of an agent that has no `auth` any more: no handler could restrict the user
  */
 export async function accessOf(
   env: Env,
@@ -84,7 +86,7 @@ export async function principalContext(
   return access ? { ...ctx, access } : ctx;
 }
 
-/** Whether trying again later cannot help: the principal or the agent's own auth refused, instead of being unavailable. */
+/** Whether a retry cannot help: the principal has lost its rights, or the agent's own auth refuses it. */
 export function isFinalRefusal({ status }: AppError): boolean {
   return status === 401 || status === 403;
 }
@@ -100,8 +102,8 @@ export function toAccess(revision: ActiveRevision, user: AgentUser | null): Acce
 }
 
 /**
- * Returns the revision that serves a deployment, which is named by id or slug. When traffic is split between revisions,
- * the thread decides.
+ * Returns the revision that serves a deployment, which is named by id or slug, with `@{revision}` for one revision.
+ * When traffic is split between revisions, the thread decides.
  */
 export async function openAgent(
   ctx: Context,
@@ -117,7 +119,7 @@ export async function openAgent(
 
 /**
  * Whether a member of the workspace may read the agent's threads: a revision serves, and it does not authenticate users
- * itself. @throws an outage of D1
+ * itself. @throws Error in an outage of D1
  */
 export async function isAgentReadable(ctx: Context, deployment_id: string): Promise<boolean> {
   const agent = await servedRevision(ctx.env, deployment_id);

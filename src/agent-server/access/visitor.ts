@@ -4,8 +4,8 @@ import { AppError } from "../../shared/errors.ts";
 import { withheldCredential } from "./request.ts";
 
 /**
- * Principal of a request that an agent's app handles before authentication. The routes behind the app act as
- * this principal. The credential itself stays outside the isolate and outside its capabilities.
+ * Principal of a request that an agent's app handles before authentication, or the reason why its credential was
+ * refused. The routes behind the app act as this principal. The isolate does not receive the credential.
  */
 export type Visitor = { header: string } & (
   | { caller: Caller }
@@ -13,8 +13,8 @@ export type Visitor = { header: string } & (
 );
 
 /**
- * Authenticates the credential of a request. A refused one is kept as `refusal`, which `resolveCallerBehindApp` throws:
- * the app itself needs no credential.
+ * Authenticates the credential of a request. A refused credential becomes a `refusal`, which only
+ * `resolveCallerBehindApp` throws: the app itself needs no credential.
  * @returns `null` when the request has no credential of the workspace
  */
 export async function resolveVisitor(

@@ -2,7 +2,7 @@ import { toAssistantId } from "../threads/contract/assistant-ids.ts";
 import type { CronChange, CronFilter, CronRow } from "./records.ts";
 import type { Cron, CronCount, CronPatch, FoundCron } from "./schema.ts";
 
-/** Conversions between crons on the wire and stored crons. */
+// Conversions between crons on the wire and stored crons.
 
 export function toCron({ assistant_id, payload, end_at, next_at, ...row }: CronRow): Cron {
   const { cron_id, thread_id, schedule, timezone, user_id, metadata, enabled } = row;
@@ -43,8 +43,8 @@ export function toFilter(graphs: string[], filter: CronCount): Omit<CronFilter, 
 }
 
 /**
- * Converts a patch. Absent fields stay. `null` removes the end, the time zone, metadata and options of the runs. A `null`
- * schedule, `enabled` or `on_run_completed` changes nothing.
+ * Converts a patch. Absent fields stay. `null` removes the end, the time zone, metadata and options of the runs. A
+ * `null` schedule, `enabled` or `on_run_completed` changes nothing.
  */
 export function toChange(patch: CronPatch): Omit<CronChange, "principal" | "user_id"> {
   const { schedule, timezone, end_time, enabled, on_run_completed, metadata, ...payload } = patch;

@@ -38,7 +38,7 @@ const COLUMNS = [
   "retry_at",
 ] as const satisfies (keyof CronRow)[];
 
-/** The crons of one deployment. Calls are synchronous. */
+/** The crons of one deployment. All calls but `deleteAll` are synchronous. */
 export class Crons {
   readonly #storage: DurableObjectStorage;
   readonly #firings: Firings;
@@ -92,7 +92,8 @@ export class Crons {
   }
 
   /**
-   * Stores when the cron fires next, or retries the firing of `at`. Writes one row: no index has these columns.
+   * Stores the time of the next firing, or of the next attempt at the firing of `at`. Writes one row: no index has
+   * these columns.
    * @returns `false` when the cron was deleted or rescheduled since
    */
   advance(cron_id: string, at: number, { next_at, tries, retry_at }: NextFiring): boolean {
@@ -103,7 +104,7 @@ export class Crons {
     return this.#storage.sql.exec(sql, ...values).rowsWritten > 0;
   }
 
-  /** Due crons, the oldest first, without those whose firing is under way. */
+  /** Returns due crons without those in `in_flight`. The first one is due for the longest time. */
   due(now: number, limit: number, in_flight: string[]): DueCron[] {
     if (!this.#exists) return [];
     const sql = `SELECT cron_id, next_at AS at, octet_length(payload) AS bytes FROM crons
@@ -112,7 +113,9 @@ export class Crons {
     return this.#storage.sql.exec<DueCron>(sql, now, ids, limit).toArray();
   }
 
-  /** Time of the next firing, without those under way. */
+  /**
+   * Returns the epoch milliseconds of the next firing or retry without crons in `in_flight`, `null` when there is none.
+   */
   nextDue(in_flight: string[]): number | null {
     if (!this.#exists) return null;
     const sql = `SELECT min(${DUE_AT}) AS at FROM crons WHERE ${IS_WAITING} AND ${NOT_IN}`;
@@ -124,7 +127,7 @@ export class Crons {
     return this.#storage.sql.databaseSize;
   }
 
-  /** Yields matching crons from the offset on. Of all others only the id and the metadata are read. */
+  /** Yields matching crons from the offset on. Of the skipped ones only the id and the metadata are read. */
   *search(query: CronQuery): Generator<CronRow> {
     const { sort_by, sort_order } = query;
     const column = SORTED_BY[sort_by] ?? sort_by;

@@ -1,13 +1,13 @@
 import { withTimeout } from "../../shared/work/timeout.ts";
 import { FIRING_BYTES, FIRINGS_AT_ONCE, IN_FLIGHT_BYTES, SLOW_MS } from "./limits.ts";
 
-/** Interval at which `settle` looks for other work. */
+/** Interval at which `settle` checks for other work. */
 const LOOK_MS = 1000;
 
-/** `fire` ends: it has a deadline. */
+/** `fire`: must have a deadline, as the pool waits for its end. */
 type PooledFiring = { cron_id: string; bytes: number; fire: () => Promise<void> };
 
-/** The firings under way of a deployment. A slow one does not delay others. */
+/** The firings under way of a deployment. A slow one delays others only when `IN_FLIGHT_BYTES` are reached. */
 export class FiringPool {
   readonly #inFlight = new Set<string>();
   #bytes = 0;
@@ -21,7 +21,7 @@ export class FiringPool {
     return [...this.#inFlight];
   }
 
-  /** Starts the firings in their order. The first one fills the caches that the others read. */
+  /** Starts the firings in their order. Starts only one at first: it fills the caches that the others read. */
   async start(firings: Iterable<PooledFiring>): Promise<void> {
     this.#failure = null;
     let limit = 1;
@@ -69,7 +69,7 @@ export class FiringPool {
     return this.#inFlight.size === 0 || this.#bytes + FIRING_BYTES + bytes <= IN_FLIGHT_BYTES;
   }
 
-  /** Has one caller at a time: alarms of an object do not overlap. */
+  /** Resolves when a firing becomes slow or ends. For one caller at a time: alarms of an object do not overlap. */
   #change(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;

@@ -11,7 +11,7 @@ import type { CronFiring } from "./schema.ts";
 import { type CronId, openCrons } from "./service.ts";
 import { cronObject } from "./stub.ts";
 
-/** Two requests in the same second start one run. */
+/** Requests within the same second derive the same id, and so start one run. */
 const SECOND_MS = 1000;
 const AT_ONCE = 10;
 
@@ -38,7 +38,7 @@ export async function fireCron(
   const cron = await object.getCron(cron_id);
   if (cron === null) throw cronMissing(cron_id);
   const now = Date.now();
-  // Schedules fire at whole minutes: the millisecond keeps this apart from a firing of the schedule.
+  // Schedules fire at whole minutes: with the added millisecond the id differs from that of a firing of the schedule.
   const at = Math.floor(now / SECOND_MS) * SECOND_MS + 1;
   const run_id = await firingId(cron, at);
   const target = { deployment_id, thread_id: cron.thread_id, headers: {}, origin, run_id };

@@ -12,8 +12,8 @@ import { RIGHTS_MAX_AGE_MS } from "./limits.ts";
 import type { CronRow, FiringOutcome, FiringResult } from "./records.ts";
 
 /**
- * Starts the run of a firing as the cron's principal, which may have lost its rights since the cron was changed last.
- * The run's id is derived from the firing and is its idempotency key.
+ * Starts the run of a firing as the cron's principal, with the rights that the principal has now. The run's id is
+ * derived from the firing, so a repeated firing starts no second run. `at`: time of the schedule in epoch milliseconds.
  */
 export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringResult> {
   const { deployment_id, thread_id } = cron;
@@ -73,16 +73,16 @@ async function logFor(
 }
 
 /**
- * Codes of errors that a retry would not change. The agent's own auth may refuse with any status: one below 500 that has no
- * code, such as 418, becomes `forbidden`.
+ * Codes of errors that a retry would not change. The agent's own auth may refuse with any status. A status below 500
+ * without a code, such as 418, has the code `forbidden`.
  */
 const FINAL_CODES: string[] = [
   ...["not_found", "conflict", "invalid_request", "bad_request", "forbidden", "quota_exceeded"],
 ];
 
 /**
- * Starts a run. The thread and the deployment are read only after a `not_found`.
- * @returns `null` when one of them is gone
+ * Starts a run. Only after a `not_found` looks for the cron's thread and deployment.
+ * @returns `null` when one of these does not exist any more
  * @throws AppError 403 when the thread is hidden from the principal
  */
 async function unlessEnded<T>(
@@ -102,7 +102,8 @@ async function unlessEnded<T>(
 }
 
 function hiddenThread(cause: AppError): AppError {
-  return new AppError("forbidden", "Its thread is hidden from its principal.", { cause });
+  const text = "The cron's thread is hidden from the cron's principal.";
+  return new AppError("forbidden", text, { cause });
 }
 
 /** Whether the principal finds the deployment and the thread. */

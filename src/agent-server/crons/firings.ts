@@ -1,6 +1,6 @@
 import type { FiringRow } from "./records.ts";
 
-/** Number of firings that are kept of each cron. */
+/** Maximum firings that are kept of each cron. */
 const MAX_FIRINGS = 20;
 const MAX_MESSAGE_CHARS = 1000;
 
@@ -13,8 +13,8 @@ export class Firings {
   }
 
   /**
-   * Writes one row: a later attempt replaces the earlier one of the same firing, and a new firing replaces the oldest one
-   * of a cron that has `MAX_FIRINGS`. Writes nothing when the cron was deleted.
+   * Writes one row: a later attempt replaces the earlier one of the same firing, and a new firing replaces the oldest
+   * one of a cron that has `MAX_FIRINGS`. Writes nothing when the cron was deleted.
    */
   put({ cron_id, at, fired_at, is_manual, outcome, run_id, thread_id, message }: FiringRow): void {
     const text = message?.slice(0, MAX_MESSAGE_CHARS) ?? null;

@@ -28,7 +28,7 @@ import { afterFiring, isRescheduled, nextOf, scheduleProblem } from "./schedule.
 
 type StoredCron = { ok: true; cron: CronRow } | { ok: false; refusal: CronRefusal };
 
-/** The crons of one deployment, and the clock that fires them. Named by the deployment's id. */
+/** The crons of one deployment, and the alarm that fires them. The object's name is the deployment's id. */
 export class CronObject extends DurableObject<Env> {
   readonly #crons = new Crons(this.ctx.storage);
   readonly #pool = new FiringPool();
@@ -49,7 +49,7 @@ export class CronObject extends DurableObject<Env> {
   async listFirings(cron_id: string, filters: Filters | null = null): Promise<FiringRow[] | null> {
     const cron = this.#crons.get(cron_id);
     if (!cron || !allows(filters, cron.metadata)) return null;
-    // A firing is tried again until the cron has another time, for example by a new schedule.
+    // A firing is tried again only while it is the next one of the cron: a new schedule ends its attempts.
     const isGivenUp = ({ outcome, at }: FiringRow) => outcome === "retry" && at !== cron.next_at;
     const firings = this.#crons.firingsOf(cron_id);
     return firings.map((firing) =>
@@ -120,10 +120,11 @@ export class CronObject extends DurableObject<Env> {
     this.#alarmAt = null;
     await runAlarm(this.ctx.storage, "CronObject", async () => {
       const due = this.#crons.due(Date.now(), FIRINGS, this.#pool.cronIds());
-      // Confirms the rights of all principals and the active revision with a single statement.
+      // Confirms the cached rights of all principals and the cached revision by a single statement.
       if (due.length > 0) await changeFeed.poll(this.env, 0);
       await this.#pool.start(due.map((cron) => ({ ...cron, fire: () => this.#fire(cron) })));
-      // The alarm runs while a firing is under way, unless others are due: after a crash the platform repeats it.
+      // The alarm lasts until all firings have ended, unless others are due: after a crash the platform repeats the
+      // alarm.
       await this.#pool.settle(() => (this.#nextDue() ?? Number.POSITIVE_INFINITY) <= Date.now());
       this.#arm();
     });
@@ -144,13 +145,13 @@ export class CronObject extends DurableObject<Env> {
     if (sizeOf(cron) > MAX_PAYLOAD_CHARACTERS) return { ok: false, refusal: "too_large" };
     const stored = reschedules ? { ...cron, ...nextOf(cron, now) } : cron;
     this.#crons.put(stored);
-    // `#arm` reads all crons, so only an earlier firing calls it.
+    // `#arm` reads all crons, so it is called only for a firing before the alarm.
     const isEarlier = stored.next_at !== null && stored.next_at < (this.#alarmAt ?? Infinity);
     if (isEarlier) this.#arm();
     return { ok: true, cron: stored };
   }
 
-  /** Missed firings are combined into the first one. */
+  /** Fires a cron, and schedules its next firing after now: further firings that were missed are dropped. */
   async #fire({ cron_id, at }: DueCron): Promise<void> {
     const cron = this.#crons.get(cron_id);
     // The cron was deleted or rescheduled while the firing waited.
@@ -158,7 +159,7 @@ export class CronObject extends DurableObject<Env> {
     const late = () => notStarted("retry", `No answer in ${DEADLINE_MS} ms`);
     const result = await withTimeout(fire(this.env, cron, at), DEADLINE_MS, late);
     const now = Date.now();
-    // After its end a cron starts no runs, so nothing is left to wait for.
+    // After its end a cron starts no runs, so a failed firing is not tried again.
     const isTooLate = result.outcome === "retry" && cron.end_at !== null && cron.end_at < now;
     const outcome = isTooLate ? "skipped" : result.outcome;
     this.#crons.putFiring({ ...result, outcome, cron_id, at, fired_at: now, is_manual: false });
@@ -185,8 +186,8 @@ export class CronObject extends DurableObject<Env> {
   }
 
   /**
-   * Sets the alarm of the next firing. During an alarm this replaces the repetition with which the platform recovers from
-   * a crash. So the alarm is at most `DEADLINE_MS` away while firings are under way.
+   * Sets the alarm of the next firing. Set during an alarm, it replaces the repetition by which the platform recovers
+   * from a crash. So while firings are under way the next alarm is at most `DEADLINE_MS` away.
    */
   #arm() {
     const isFiring = this.#pool.cronIds().length > 0;

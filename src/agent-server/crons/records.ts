@@ -24,7 +24,7 @@ export type CronRow = {
   user_id: string | null;
   created_at: number;
   updated_at: number;
-  /** Time of the next firing, or of one that is due and has not started its run. */
+  /** Time of the next firing by the schedule. A firing that is tried again stays the next one. */
   next_at: number | null;
   /** Failed attempts at this firing. */
   tries: number;
@@ -40,7 +40,10 @@ export type DueCron = { cron_id: string; at: number; bytes: number };
 
 export type NewCron = Omit<CronRow, "next_at" | "tries" | "retry_at">;
 
-/** Absent keys keep their value; `null` in the payload removes its key. The caller becomes the principal. */
+/**
+ * Absent keys keep their value. `null` in the payload removes the key. `principal`: the caller, who replaces the
+ * earlier one.
+ */
 export type CronChange = Partial<
   Pick<CronRow, "schedule" | "timezone" | "end_at" | "enabled" | "on_run_completed" | "metadata">
 > &
@@ -75,7 +78,7 @@ export type FiringResult = {
   message: string | null;
 };
 
-/** `at` is the time of the schedule. For a manual firing it is the second of the request, and one millisecond. */
+/** `at`: time of the schedule. For a manual firing the second of the request plus one millisecond. */
 export type FiringRow = FiringResult & {
   cron_id: string;
   at: number;

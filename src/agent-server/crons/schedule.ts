@@ -48,8 +48,8 @@ export function scheduleProblem(plan: Schedule, now: number): ScheduleProblem | 
 }
 
 /**
- * Parses a schedule. The number of fields is checked first, because the library would accept a date too. Without a
- * function it sets no timer. `no-wildcard` handles changes of summer time as Vixie cron does.
+ * Parses a schedule. Checks the number of fields first, because `Cron` would accept a date too. Without a function
+ * argument `Cron` sets no timer. `no-wildcard` handles the beginning and end of summer time as Vixie cron does.
  */
 function parseSchedule({ schedule, timezone }: Schedule): Cron {
   const fields = schedule.trim().split(/\s+/).length;

@@ -15,7 +15,7 @@ import { cronObject, cronsWithFilters } from "./stub.ts";
 type Target = { deployment_id: string; thread_id?: string; origin: string };
 export type CronId = { deployment_id: string; cron_id: string };
 
-/** Creates a cron. Without a thread each firing creates one. */
+/** Creates a cron. Without a thread, each firing creates a thread. */
 export async function createCron(ctx: Context, target: Target, input: CronCreate): Promise<Cron> {
   const agent = await openAgent(ctx, target.deployment_id, "write");
   const { deployment_id } = agent;
@@ -67,7 +67,7 @@ export async function updateCron(
   const { object, value, agent } = await openCrons(ctx, deployment_id, "update", fields);
   assertWebhook(ctx.env, given.webhook, agent.config);
   const patch = given.metadata === undefined ? given : { ...given, metadata: keepable(value) };
-  // Prevents the editor from acting with the rights and OAuth tokens of the previous caller.
+  // Replaces the principal, so that the caller does not act with the rights and OAuth tokens of the previous one.
   const principal = { principal: toPrincipal(ctx, origin), user_id: userOf(ctx) };
   const change = { ...toChange(patch), ...principal };
   const kept = (await object.updateCron(cron_id, change)) ?? cronNotFound(cron_id);

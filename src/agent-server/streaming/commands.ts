@@ -34,10 +34,10 @@ const NEEDS_STREAM =
   "Subscriptions need a stream over HTTP: POST the channels to .../stream/events.";
 const RECONNECT = "Subscribe again: stored events are replayed with their ids.";
 
-/** Codes that become protocol errors. Others, such as a missing role, have an HTTP status. */
+/** Codes of failures that become the protocol error `invalid_argument`. Others, such as `forbidden`, are thrown. */
 const COMMAND_ERRORS = ["bad_request", "invalid_request", "conflict", "not_found", "too_large"];
 
-/** @throws AppError for failures that have an HTTP status */
+/** Executes a command. @throws AppError when the caller may not execute it, and for failures of the server */
 export async function answerCommand(
   ctx: Context,
   session: EventSession,
@@ -46,7 +46,7 @@ export async function answerCommand(
   await openAgent(ctx, session.deployment_id, "read");
   const outcome = await outcomeOf(ctx, session, { method, params });
   if (outcome.type === "error") {
-    // The error of an invalid command comes before any authorization, and has no user data.
+    // An invalid command fails before the authorization. Its error has no user data.
     skipAuthorization(ctx);
     return { ...outcome, id };
   }
@@ -69,7 +69,7 @@ async function outcomeOf(
     return await handler(ctx, session, call);
   } catch (error) {
     const failure = AppError.from(error);
-    // A caller who may not see the thread learns nothing about it.
+    // Keeps the 404: a caller who may not see the thread receives the same error for each command.
     if (failure.message === threadNotFound(session.thread_id).message) throw failure;
     if (COMMAND_ERRORS.includes(failure.code)) return invalidArgument(failure.message);
     throw failure;

@@ -52,7 +52,7 @@ protocolRoutes.openapi(
             example: 'id: 7\nevent: values\ndata: {"seq":7}\n\n',
           },
         },
-        description: "Server-sent events that match, until the client disconnects",
+        description: "Server-sent events that match the request",
       },
     },
   }),

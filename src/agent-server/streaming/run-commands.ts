@@ -17,7 +17,7 @@ import { lastSeqOf } from "../threads/events/event.ts";
 import { InputRespond, RunStart } from "../threads/events/schema.ts";
 import type { EventSession } from "../threads/events/session.ts";
 
-/** Stream modes of a run that a command starts: those that have a channel in the protocol. */
+/** Stream modes of a run that a command starts: events of the protocol are made from them. */
 const MODES = ["values", "updates", "messages-tuple", "tools", "custom", "tasks"];
 
 export async function startRun(
@@ -77,7 +77,7 @@ function resumeOf({ interrupt_id, response, responses }: InputRespond): Record<s
   return Object.fromEntries(all);
 }
 
-/** Returns the assistant of the thread's last run, `null` when the thread has none. */
+/** Returns the assistant of the thread's last run, `null` when the thread has no run or does not exist. */
 async function boundAssistant(ctx: Context, session: EventSession): Promise<string | null> {
   const thread = await nullIfNotFound(getThread(ctx, session.deployment_id, session.thread_id));
   const assistant_id = thread?.metadata.assistant_id;

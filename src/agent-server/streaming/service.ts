@@ -8,7 +8,7 @@ import type { EventFilter } from "../threads/events/filter.ts";
 import type { EventSession } from "../threads/events/session.ts";
 import { threadSocket } from "../threads/object/stub.ts";
 
-/** Streams the matching events of a thread after `since`, until the client disconnects. */
+/** Streams the matching events of a thread after the sequence number `since`. */
 export async function followEvents(
   ctx: Context,
   session: EventSession,
@@ -36,14 +36,19 @@ export async function openSocket(
   return threadSocket(ctx.env, agent.deployment_id, toKept(session, agent));
 }
 
-/** @throws not_found when the caller may not see the thread. One that does not exist yet is visible: callers wait for it. */
+/**
+ * @throws AppError `not_found` when the caller may not see the thread. A thread that does not exist is visible: callers
+ *   may wait for its creation
+ */
 export async function assertVisible(ctx: Context, session: EventSession): Promise<ActiveRevision> {
   const { object, agent } = await openThread(ctx, session, "read", {});
   if (await object.isVisible()) return agent;
   throw threadNotFound(session.thread_id);
 }
 
-/** Returns the graphs and nodes of a run, and the id of the thread's last event. `null`: the newest run. */
+/**
+ * Returns the graphs and tasks of a run, and the id of the thread's last event. `run_id`: `null` for the newest run.
+ */
 export async function readTree(ctx: Context, session: EventSession, run_id: string | null) {
   const { object } = await openThread(ctx, session, "read", {});
   return object.readTree(run_id);

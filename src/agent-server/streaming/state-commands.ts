@@ -43,7 +43,7 @@ export async function handleGetState(
   const { namespace, keys } = params.value;
   const ns = (namespace ?? []).join("|");
   const query = { ns, checkpoint_id: null, subgraphs: false, select: [] };
-  // Read before the state: events between the reads are sent again, and not lost.
+  // Read before the state: an event between both reads is sent although the state has it, instead of being lost.
   const last_event = await readLastEvent(ctx, session);
   const text = await nullIfNotFound(getState(ctx, session, query));
   if (text === null) {

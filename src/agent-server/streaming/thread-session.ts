@@ -10,7 +10,7 @@ import { answerCommand } from "./commands.ts";
 import { assertVisible } from "./service.ts";
 
 const DENIED = ["unauthenticated", "forbidden", "not_found"];
-/** Clients reconnect after a 408, with a fresh credential. */
+/** Has the status 408, after which clients connect again with a fresh credential. */
 const SESSION_EXPIRED: SessionRefusal = {
   status: 408,
   message: "The session has expired: connect again.",
@@ -33,7 +33,7 @@ export class ThreadSession extends WorkerEntrypoint<Env, EventSession> {
     }
   }
 
-  /** @returns `null` when the principal may read the thread */
+  /** @returns `null` when the principal may read the thread. @throws Error while this cannot be checked */
   async checkAccess(): Promise<SessionRefusal | null> {
     const { expires_at } = this.ctx.props;
     if (expires_at !== null && expires_at <= Date.now()) return SESSION_EXPIRED;
