@@ -11,7 +11,7 @@ type Described = {
 
 const MODES = ["text/plain", "application/json"];
 
-/** Headers in which the agent server accepts a key. */
+/** Headers in which the agent server accepts a credential. */
 const SECURITY_SCHEMES = {
   api_key: { type: "apiKey", in: "header", name: "X-Api-Key" },
   bearer: { type: "http", scheme: "bearer" },
@@ -23,7 +23,9 @@ const SECURITY_SCHEMES_V1 = {
   bearer: { httpAuthSecurityScheme: { scheme: "bearer" } },
 };
 
-/** Returns the card of A2A 0.3, with the interfaces that clients of 1.0 look for. `graph`: the description of the graph. */
+/**
+ * Returns the card of A2A 0.3, with the interfaces that clients of 1.0 read. `graph`: description of the graph, if any.
+ */
 export function toCard(assistant: Described, graph: string | null, url: string): AgentCard {
   return {
     protocolVersion: DEFAULT_CARD_VERSION,

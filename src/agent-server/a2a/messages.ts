@@ -32,7 +32,7 @@ function dataOf(parts: Part[]): Loose[] {
   return parts.flatMap((part) => (part.kind === "data" ? [part.data] : []));
 }
 
-/** Returns the last message of the agent, or all values as data. */
+/** Returns the text of the agent's last message. Without such a text, returns all values. */
 export function toAnswer(values: unknown): (TextPart | DataPart)[] {
   const last = messagesOf(values)
     .filter(({ type }) => type === "ai")
@@ -41,13 +41,16 @@ export function toAnswer(values: unknown): (TextPart | DataPart)[] {
   return text === "" ? [toPart(values)] : [{ kind: "text", text }];
 }
 
-/** Converts a text to a text part, and other values to a data part. Its data must be an object: others become `value`. */
+/**
+ * Converts a text to a text part, and another value to a data part. Data must be an object: other values become
+ * `value`.
+ */
 export function toPart(value: unknown): TextPart | DataPart {
   if (typeof value === "string") return { kind: "text", text: value };
   return { kind: "data", data: isRecord(value) ? value : { value } };
 }
 
-/** Returns up to `length` of the last messages of users and the agent. */
+/** Returns up to `length` of the last messages with text of users and the agent. */
 export function toHistory(values: unknown, length: number) {
   if (length === 0) return [];
   const history = messagesOf(values).flatMap(({ id, type, content }, n) => {

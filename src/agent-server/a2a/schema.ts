@@ -2,12 +2,12 @@ import { z } from "@hono/zod-openapi";
 import { textField, Uuid } from "../../shared/schema.ts";
 import { AgentPath } from "../threads/contract/requests/schema.ts";
 
-/** Version of the card for a request without the header `A2A-Version`. */
+/** Version of the card for a request whose header `A2A-Version` is absent, or does not begin with `1.`. */
 export const DEFAULT_CARD_VERSION = "0.3.0";
 
 export const VERSION_HEADER = "A2A-Version";
 
-/** Named like the reasons of A2A 1.0. */
+/** Error codes of A2A. The names are the reasons of A2A 1.0 in lower case. */
 export const A2A_ERRORS = {
   task_not_found: -32001,
   task_not_cancelable: -32002,

@@ -25,7 +25,7 @@ import { openTask, readTask } from "./task-status.ts";
 export const TASK_MODES = ["messages-tuple"] as const;
 
 type Message = SendParams["message"];
-/** The row of a task with its next run. `former`: the row before, `null` for a new task. */
+/** A task and its next run. `row`: the task's row with that run. `former`: its earlier row, `null` for a new task. */
 type Planned = { row: TaskRow; former: TaskRow | null; run: RunCreate; target: A2aTarget };
 
 export async function sendMessage(
@@ -68,7 +68,10 @@ export async function streamMessage(
   return { events: toTaskEvents(id, task, toStream(events), () => readTask(ctx, row), format) };
 }
 
-/** Saves the task first: without it an accepted run could not be found. A refused message leaves the task as it was. */
+/**
+ * Saves the task before the run is accepted: without its row the run could not be found. Restores the row when the run
+ * is refused.
+ */
 async function acceptAs<T>(
   ctx: Context,
   { row, former }: Planned,
@@ -129,7 +132,7 @@ async function asNewTask(ctx: Context, target: A2aTarget, { parts, messageId, ..
   return { task, former: null, after_run_id: undefined, body };
 }
 
-/** A message to a task resumes its interrupt, or continues it where it stopped. */
+/** Returns the next run of a task: a message resumes the task's interrupt, or continues its graph where it stopped. */
 async function asAnswer(
   ctx: Context,
   deployment_id: string,
@@ -159,7 +162,7 @@ async function asAnswer(
   return { task: next, former: row, after_run_id, body };
 }
 
-/** Text becomes `messages`. Rejects it when the input schema has no such field. */
+/** Text parts become the field `messages` of the input. @throws RpcError when the input schema has no such field */
 async function assertAcceptsText(ctx: Context, ref: A2aTarget): Promise<void> {
   const { input_schema } = await getSchemas(ctx, ref);
   const properties = input_schema?.properties;

@@ -48,7 +48,7 @@ export async function answerA2a(
   return { events: new Response(toFrame(written)).body ?? new ReadableStream() };
 }
 
-/** The method decides between 0.3 and 1.0, because clients of 0.3 send no version. */
+/** Accepts a missing version too. The method decides between 0.3 and 1.0, because clients of 0.3 send no version. */
 function assertVersion(version: string): void {
   if (/^$|^(0\.3|1\.0)(\.\d{1,5})?$/.test(version.trim())) return;
   const text = `${VERSION_HEADER}: only 0.3 and 1.0 are supported`;
@@ -129,7 +129,10 @@ async function resubscribe(
   return { events: toTaskEvents(id, begin, events, () => readTask(ctx, row), format) };
 }
 
-/** Returns the card of an assistant. Defaults to the only graph of the deployment. */
+/**
+ * Returns the card of an assistant, by default the one of the deployment's only graph.
+ * @throws AppError without an assistant when the deployment has several graphs
+ */
 export async function getCard(
   ctx: Context,
   ref: { deployment_id: string; assistant_id?: string | undefined },

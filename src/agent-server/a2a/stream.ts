@@ -23,12 +23,15 @@ import {
 
 export type A2aTarget = RunTarget & { assistant_id: string };
 
-/** A JSON-RPC response, or its text after newlines that keep the connection open, or server-sent events. */
+/** A JSON-RPC response, the text of one after newlines that keep the connection open, or server-sent events. */
 export type A2aAnswer = RpcAnswer | { text: ReadableStream } | { events: ReadableStream };
 
 type TaskRef = Pick<TaskSnapshot, "task_id" | "thread_id">;
 
-/** Replaces the result of a run by the response to a blocking call. Each chunk before it becomes a newline. */
+/**
+ * Replaces the result of a run by the response to a blocking call. Each chunk of the result becomes a newline before
+ * it.
+ */
 export function toWaitedAnswer(
   id: RpcId,
   result: ReadableStream,
@@ -47,7 +50,9 @@ export function toWaitedAnswer(
   return result.pipeThrough(answer);
 }
 
-/** Converts the events of a run: the task, chunks of its artifact, the final status. */
+/**
+ * Converts the events of a run to those of its task: the task, chunks of its artifact, the whole artifact, the status.
+ */
 export function toTaskEvents(
   id: RpcId,
   begin: TaskSnapshot,
@@ -84,13 +89,16 @@ export function toTaskEvents(
   return events.pipeThrough(translation);
 }
 
-/** Splits texts at empty lines. The pieces of a frame are joined once, when it is whole, so the work is linear in its size. */
+/**
+ * Splits texts into frames at empty lines. Joins the pieces of a frame once, when it is whole: the work is linear in
+ * its size.
+ */
 class FrameSplitter {
   /** Texts of the frame that is not whole. */
   #pieces: string[] = [];
   #endsLine = false;
 
-  /** @returns the frames that the text ends */
+  /** Takes the next text. @returns the frames that end within it */
   take(text: string): string[] {
     if (text === "") return [];
     // The separator, two line breaks, may be split between two texts.
@@ -154,7 +162,10 @@ class TaskWriter {
     return [...artifacts, this.#status(task, true)];
   }
 
-  /** A new message replaces the artifact. */
+  /**
+   * Returns the chunk of an artifact for a token of the agent. The first token of another message replaces the
+   * artifact.
+   */
   #token(data: unknown): TaskEvent[] {
     const [chunk] = Chunks.safeParse(data).data ?? [];
     if (!chunk) return [];

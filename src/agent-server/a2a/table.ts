@@ -1,6 +1,6 @@
 import { index, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** Maps a task to its thread: later requests have only the task's id. */
+/** Maps a task to its thread and run: later requests have only the task's id. */
 export const a2a_tasks = sqliteTable(
   "a2a_tasks",
   {
@@ -8,9 +8,9 @@ export const a2a_tasks = sqliteTable(
     task_id: text().notNull(),
     workspace_id: text().notNull(),
     thread_id: text().notNull(),
-    /** The current run. The first one has the id of the task; each answer to an interrupt starts another. */
+    /** The current run. The first run has the id of the task. Each further message to the task starts another run. */
     run_id: text().notNull(),
-    /** The run that the current one answers. It is read when the answer failed before its run was created. */
+    /** The run before the current one. It is read when the current run was never created. */
     former_run_id: text(),
     created_at: text().notNull(),
   },

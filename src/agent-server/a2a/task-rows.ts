@@ -5,9 +5,9 @@ import { a2a_tasks } from "./table.ts";
 
 export type TaskRow = typeof a2a_tasks.$inferSelect;
 
-/** Retention of task ids. Threads and runs are not deleted with them. */
+/** Retention of tasks. Their threads and runs are not deleted with them. */
 const RETENTION_MS = 90 * 24 * 60 * 60 * 1000;
-/** Maximum of rows that one statement deletes. */
+/** Maximum rows that one call deletes. */
 const MAX_DELETED = 10_000;
 
 export async function findTask(

@@ -17,7 +17,10 @@ export async function openTask(
   return (await findTask(ctx, deployment_id, task_id)) ?? taskNotFound(task_id);
 }
 
-/** Reads the current run of a task. When it was never created, reads the run before it, and then the first one. */
+/**
+ * Reads the current run of a task. When it does not exist, reads the run before it or else the first one.
+ * @throws RpcError when none of them exists
+ */
 export async function readTask(ctx: Context, row: TaskRow): Promise<TaskSnapshot> {
   const { run_id, former_run_id, task_id } = row;
   for (const id of new Set([run_id, former_run_id ?? task_id, task_id])) {
@@ -30,8 +33,8 @@ export async function readTask(ctx: Context, row: TaskRow): Promise<TaskSnapshot
 async function readRun(ctx: Context, row: TaskRow, run_id: string): Promise<TaskSnapshot> {
   const { deployment_id, task_id, thread_id } = row;
   const threadRef = { deployment_id, thread_id };
-  // The thread is read after the run, so it has the state of an ended run. The newest run is read last: when it is still
-  // this one, the state of the thread is not that of a later run.
+  // The thread is read after the run, so it has the state of an ended run. The newest run is read last: when it is
+  // still this one, the state of the thread is not that of a later run.
   const run = await getRun(ctx, { ...threadRef, run_id });
   const thread = await getThread(ctx, deployment_id, thread_id);
   const [newest] = await listRuns(ctx, threadRef, { limit: 1, offset: 0 });

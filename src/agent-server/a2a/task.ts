@@ -21,9 +21,11 @@ export type TaskSnapshot = {
   values: unknown;
   /** Pending interrupts. */
   interrupts: { id?: string; value?: unknown }[];
-  /** Whether the graph stopped, by an interrupt or before a node. */
+  /**
+   * Whether the thread is interrupted: the graph stopped at an interrupt, before or after a node, or by a cancellation.
+   */
   is_waiting?: boolean;
-  /** Whether the graph stopped, and another run of the thread began without an answer to it. */
+  /** Whether the graph stopped before its end, and the thread has a later run. */
   is_abandoned?: boolean;
 };
 
@@ -114,7 +116,7 @@ export function toStatus(task: TaskSnapshot) {
   };
 }
 
-/** Returns the pending interrupts or the error. */
+/** Returns the values of the pending interrupts, or else the error, if any. */
 function toStatusParts(task: TaskSnapshot) {
   if (stateOf(task) === "input-required") {
     return task.interrupts.map(({ value }) => toPart(value));

@@ -34,7 +34,7 @@ export function fromV1({ id, method, params }: RpcRequest): RpcRequest {
   return { id, method: METHODS[method] ?? method, params: read };
 }
 
-/** Writers of protobuf's JSON may send an empty text for a field without a value. */
+/** Converts a message. Writers of protobuf's JSON may send an empty text for a field without a value. */
 function fromMessage(message: unknown): unknown {
   if (!isRecord(message)) return message;
   const { role, parts, contextId, taskId, ...rest } = message;
@@ -111,7 +111,7 @@ const REASONS = new Map<number, string>(
   Object.entries(A2A_ERRORS).map(([name, code]) => [code, name.toUpperCase()]),
 );
 
-/** Adds the reason of an error that A2A defines: https://a2a-protocol.org/v1.0.0/specification/, section 9.5. */
+/** Adds the reason to an error that A2A defines: https://a2a-protocol.org/v1.0.0/specification/, section 9.5. */
 export function withErrorInfo(answer: RpcAnswer): RpcAnswer {
   const reason = REASONS.get(answer.error?.code ?? 0);
   if (!answer.error || reason === undefined) return answer;

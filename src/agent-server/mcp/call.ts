@@ -1,13 +1,13 @@
 import { isRecord } from "../../shared/guards.ts";
 import { type RpcId, rpcResult } from "../../shared/http/json-rpc.ts";
 
-/** Limit of the values of a run. A response has them twice, as text and as structured content. */
+/** Maximum characters of a run's result. A response has values twice, as text and as structured content. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 const TOO_LARGE = `The result of the agent has over ${MAX_CHARACTERS} characters: let it return less, or create a run on a thread and read its state.`;
 
 /**
- * Converts the result of a run to the response of a `tools/call`. Keeps the newlines before it, which keep the
- * connection alive: JSON may begin with them.
+ * Converts the result of a run to the response to a `tools/call`. Keeps the newlines before the result, which keep the
+ * connection alive: JSON may begin with newlines.
  */
 export function toToolAnswer(id: RpcId, result: ReadableStream): ReadableStream {
   const decoder = new TextDecoder();
@@ -31,7 +31,7 @@ export function toToolAnswer(id: RpcId, result: ReadableStream): ReadableStream 
   return result.pipeThrough(answer);
 }
 
-/** Models read the text, programs the structured content. */
+/** Returns values as text, which models read, and as structured content, which programs read. */
 function toToolResult(values: unknown) {
   if (values === null) return refusal("The run was cancelled.");
   if (!isRecord(values)) return { content: [toText(JSON.stringify(values))], isError: false };
@@ -42,7 +42,7 @@ function toToolResult(values: unknown) {
   return { content: [toText(JSON.stringify(values))], structuredContent: values, isError: false };
 }
 
-/** Tool calls are stateless and cannot resume an interrupt. */
+/** Returns the text for an interrupted run: tool calls are stateless, so none can resume the interrupt. */
 function describe(interrupts: unknown[]): string {
   const values = JSON.stringify(interrupts.map((one) => (isRecord(one) ? one.value : one)));
   return `The agent was interrupted with ${values}, which a tool call cannot resume: pass the value in the arguments, or create a run on a thread.`;

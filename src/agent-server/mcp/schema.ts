@@ -17,7 +17,7 @@ export function chooseVersion(requested: string): string {
   return VERSIONS.find((version) => version === requested) ?? NEWEST;
 }
 
-/** Tools of a page of `tools/list`. */
+/** Maximum tools of a page of `tools/list`. */
 export const TOOLS_PAGE = 50;
 
 export const ListToolsParams = z.looseObject({

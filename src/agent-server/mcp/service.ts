@@ -35,7 +35,7 @@ const MAX_TOOLS = 1000;
 
 type Answer = RpcAnswer | ReadableStream;
 
-/** @returns a response or its text as a stream, `null` for a notification */
+/** @returns a response, or its text as a stream; `null` for a notification, which is ignored */
 export async function answerMcp(
   ctx: Context,
   target: RunTarget,
@@ -88,7 +88,7 @@ async function listTools(ctx: Context, { deployment_id }: RunTarget, params: unk
   return { tools, ...(next < all.length && { nextCursor: String(next) }) };
 }
 
-/** Falls back to any object when the graph cannot be built. */
+/** Returns the input schema of a tool. Falls back to any object when the graph cannot be built. */
 async function inputSchema(ctx: Context, ref: { deployment_id: string; assistant_id: string }) {
   try {
     return toInputSchema((await getSchemas(ctx, ref)).input_schema);

@@ -3,14 +3,14 @@ import { systemAssistantId } from "../threads/contract/assistant-ids.ts";
 
 export type Tool = { name: string; title: string; description?: string; assistant_id: string };
 
-/** Characters of a name. Hosts accept 128, of which the suffix of a duplicate takes 9. */
+/** Maximum characters of a name without a suffix. Hosts accept 128, and the suffix of a duplicate takes 9. */
 const MAX_NAME = 119;
-/** Characters that a suffix with a whole UUID takes more than the usual one. */
+/** Characters by which a suffix with a whole UUID is longer than the usual one with 8 characters. */
 const UUID_EXTRA = 28;
 
 /**
- * @param assistants oldest first: the oldest of several with one name has the plain name, and newer ones have a suffix, so
- *   that a new assistant renames no tool
+ * @param assistants the oldest first. Of several with one name the oldest has the name without a suffix, so that a new
+ *   assistant renames no tool
  */
 export function toTools(assistants: Assistant[]): Tool[] {
   const taken = new Set<string>();

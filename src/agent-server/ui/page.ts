@@ -3,8 +3,9 @@ import type { AgentUiFiles } from "../../control-plane/deployments/isolate/ui-se
 type UiRef = { server_url: string; agent: string };
 
 /**
- * Returns HTML that loads an agent's components and renders one of them. Clients replace `{{shadowRootId}}` by
- * the id of a shadow root. URLs have http on localhost, and elsewhere the protocol of the page that shows them.
+ * Returns HTML that loads an agent's components and renders one of them. Clients replace `{{shadowRootId}}` by the id
+ * of a shadow root. URLs begin with http: on localhost. Elsewhere they have the protocol of the page that contains
+ * them.
  */
 export function uiPage({ server_url, agent }: UiRef, files: AgentUiFiles, name: string): string {
   const { host, hostname, pathname } = new URL(server_url);

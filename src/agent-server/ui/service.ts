@@ -11,7 +11,7 @@ type File = { text: string; type: string; etag: string };
 
 const TYPES = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" };
 
-/** Finds UI files by their name in the configuration, or by the graph of an assistant. */
+/** Finds UI files by their name in the configuration, or else by the graph of the assistant that `agent` names. */
 export async function findUi(
   ctx: Context,
   { deployment_id, agent }: Ref,
@@ -25,7 +25,7 @@ export async function findUi(
   return { agent: graph_id, files };
 }
 
-/** Public: pages load scripts without a key. */
+/** Returns a file to any caller: pages load scripts without a key. */
 export async function getUiFile(env: Env, ref: Ref & { file: string }): Promise<File> {
   const revision = await servedRevision(env, ref.deployment_id);
   if (!revision) throw notFound("Deployment", ref.deployment_id);

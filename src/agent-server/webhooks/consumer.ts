@@ -25,12 +25,13 @@ import { signingSecrets } from "./secret-service.ts";
 import { signedHeaders, signedStart } from "./signature.ts";
 import { exportTrace } from "./trace-export.ts";
 
-const ALL_CUT_OFF = "The processes of all attempts ended before the response arrived.";
+const LAST_CUT_OFF =
+  "No attempt is left: the process of the last one ended before the response arrived.";
 const MISSING = "The payload is no longer stored.";
-/** Maximum delay of a queue message. The sweep resends messages for later attempts. */
+/** Maximum delay of a queue message. For a later attempt the sweep sends another message. */
 const MAX_DELAY_SECONDS = 12 * 3_600;
 
-/** Makes one attempt when it can claim a delivery. Duplicate messages cannot. */
+/** Makes one attempt if the message can claim a delivery. A duplicate message cannot claim it again. */
 export async function consumeWebhook(env: Env, message: WebhookMessage): Promise<void> {
   const now = new Date();
   const row =
@@ -44,7 +45,7 @@ async function makeAttempt(env: Env, row: WebhookRow): Promise<void> {
   const started = new Date();
   const count = row.attempt - row.attempts_before;
   const isOver = count > PAUSES_SECONDS.length + 1;
-  const outcome = isOver ? failure(ALL_CUT_OFF, true) : await settled(send(env, row));
+  const outcome = isOver ? failure(LAST_CUT_OFF, true) : await settled(send(env, row));
   const { status, error } = outcome;
   const duration_ms = Date.now() - started.getTime();
   const entry = { at: started.toISOString(), status, error, duration_ms };

@@ -16,7 +16,7 @@ export type WebhookRow = typeof run_webhooks.$inferSelect;
 
 const CUT_OFF = "The process of the attempt ended before the response arrived.";
 
-/** Names a delivery, or a workspace whose longest waiting delivery may begin. */
+/** Names a delivery, or a workspace: of its waiting deliveries the one that waits for the longest time may begin. */
 export type WebhookMessage =
   | { type: "run_webhook"; run_webhook_id: string }
   | { type: "next_webhook"; workspace_id: string };
@@ -28,21 +28,23 @@ export function sendWebhooks(env: Env, run_ids: readonly string[], delay_s = 0):
   return sendAllOrLeave<WebhookMessage>(env.WEBHOOKS, messages, delay_s);
 }
 
-/** Sends a message that the next delivery of a workspace may begin, because an attempt has ended. */
+/** Sends a message for the next delivery of a workspace. Called when an attempt has ended. */
 export function sendNextWebhook(env: Env, workspace_id: string): Promise<void> {
   return sendAllOrLeave<WebhookMessage>(env.WEBHOOKS, [{ type: "next_webhook", workspace_id }]);
 }
 
 /**
  * Starts an attempt of a delivery.
- * @returns `null` when it is claimed or not due, or its workspace makes `MAX_ATTEMPTS_AT_ONCE` attempts. The end of each of
- * these attempts sends a message for the next delivery that waits.
+ * @returns `null` when the delivery is claimed, not due or over, or its workspace makes `MAX_ATTEMPTS_AT_ONCE` attempts.
+ *   When one of these attempts ends, it sends a message for the next delivery that waits.
  */
 export function claimWebhook(env: Env, run_id: string, now: Date): Promise<WebhookRow | null> {
   return claim(env, eq(run_webhooks.run_id, run_id), now);
 }
 
-/** Starts an attempt of the delivery of a workspace that waits for the longest time. */
+/**
+ * Starts an attempt of the workspace's delivery that waits for the longest time. @returns `null` like `claimWebhook`
+ */
 export function claimNextWebhook(
   env: Env,
   workspace_id: string,
@@ -66,7 +68,7 @@ function hasFreeSlot(at: string): SQL {
   ) < ${MAX_ATTEMPTS_AT_ONCE}`;
 }
 
-/** Returns when an attempt is repeated if its process ends: after the same pause as a failed one, without jitter. */
+/** Returns when the next attempt is due if the process ends: after the pause of a failed attempt, without jitter. */
 function dueAgain(at: string): SQL {
   const { attempt, attempts_before } = run_webhooks;
   const pause = sql`json_extract(${JSON.stringify(PAUSES_SECONDS)}, '$[' || (${attempt} - ${attempts_before}) || ']')`;
@@ -99,7 +101,7 @@ async function claim(env: Env, isChosen: SQL, now: Date): Promise<WebhookRow | n
 }
 
 /**
- * Keeps the lease of an attempt that waits, or sends several requests.
+ * Extends the lease of an attempt that waits or sends several requests.
  * @returns `false` when a newer attempt holds the lease
  */
 export async function extendLease(env: Env, { run_id, attempt }: WebhookRow): Promise<boolean> {

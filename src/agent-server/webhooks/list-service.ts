@@ -9,8 +9,8 @@ import { EXPORT_START, exportId, run_webhooks } from "./table.ts";
 const STATUSES: DeliveryStatus[] = ["pending", "delivered", "failed"];
 
 /**
- * Lists the deliveries of runs or of traces, newest first: their ids grow with time. Each kind in each status is one
- * range of the index, so that a page reads few rows.
+ * Lists the deliveries of runs or of traces by id, the newest first: ids begin with their time. The deliveries of one
+ * kind and status are one range of the index, so that a page reads few rows.
  */
 export async function listWebhookDeliveries(
   ctx: Context,
@@ -74,7 +74,7 @@ export function toDelivery(row: Row): z.infer<typeof Delivery> {
   return Delivery.parse({ ...row, run_id: runOf(row), attempts: attemptsOf(row), next_attempt_at });
 }
 
-/** An attempt under way has no error: `claimWebhook` stores one in case its process ends. */
+/** Returns the attempts. Removes the error of one under way, which was stored for the case that its process ends. */
 function attemptsOf({ attempts, lease_expires_at }: Row): Row["attempts"] {
   const last = attempts.at(-1);
   const isUnderWay = lease_expires_at !== null && Date.parse(lease_expires_at) > Date.now();

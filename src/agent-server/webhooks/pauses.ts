@@ -9,7 +9,10 @@ export type DeliveryOutcome = {
   retry_after_seconds: number | null;
 };
 
-/** @returns seconds until the next attempt, `null` when the outcome is final or no attempts remain. `chance` is 0 to 1. */
+/**
+ * `attempt`: number of the attempt since the last redelivery, from 1 on. `chance`: random number from 0 to 1.
+ * @returns seconds until the next attempt, `null` when the outcome is final or no attempts remain
+ */
 export function pauseAfter(
   attempt: number,
   outcome: DeliveryOutcome,

@@ -8,10 +8,12 @@ import { type DeliveryOutcome, failure } from "./pauses.ts";
 
 /** Smaller payloads are not counted: no isolate has enough of them to fill its memory. */
 const SMALL_PAYLOAD_BYTES = 256 * 1024;
-/** A receiver that takes longer no longer holds the reserved bytes, because other tenants wait for them. */
+/** Time after which the reserved bytes are released although the attempt continues: other tenants wait for them. */
 const MAX_HOLD_MS = 10_000;
 
-/** Sends a payload once the isolate admits its bytes. The wait renews the lease, and never fails the attempt. */
+/**
+ * Sends a payload once the isolate admits its bytes. The wait renews the lease. Fails when a newer attempt has begun.
+ */
 export function sendAdmitted(
   env: Env,
   row: WebhookRow,

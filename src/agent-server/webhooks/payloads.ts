@@ -1,4 +1,6 @@
-/** Returns the key of a payload in R2, which is deleted after the delivery or with its log. */
+/**
+ * Returns the key of a payload in R2. The payload is deleted after its delivery, or with the log of a failed delivery.
+ */
 export function payloadKey(run: { deployment_id: string; run_id: string }): string {
   return `${payloadPrefix(run.deployment_id)}${run.run_id}.json`;
 }
@@ -10,8 +12,8 @@ export function payloadPrefix(deployment_id: string): string {
 const encoder = new TextEncoder();
 
 /**
- * Reads a payload, which is JSON text of an object, and adds the time of the attempt. One copy is in memory, with the
- * start of the text to sign before the body.
+ * Reads a payload, which is JSON text of an object, and adds the time of the attempt.
+ * @returns `signed`, the text to sign: `signed_start`, then the body. `body` is a part of the same memory
  */
 export async function readPayload(
   { body, size }: R2ObjectBody,

@@ -103,7 +103,7 @@ export const SecretSet = SecretState.extend({
   secret: z.string().nullable().describe("The secret, if it was generated. Returned only once"),
 }).openapi("WebhookSecretSet");
 
-/** Texts of the same length may have up to two bytes of padding. */
+/** Checks the number of bytes: texts of equal length have up to two bytes fewer when they end with padding. */
 function hasSecretBytes(secret: string): boolean {
   const [digits = ""] = secret.slice("whsec_".length).split("=");
   const bytes = Math.floor((digits.length * 3) / 4);

@@ -8,7 +8,7 @@ import { type SecretChange, SecretSet, SecretState } from "./schema.ts";
 import { newSecret } from "./signature.ts";
 import { webhook_secrets } from "./table.ts";
 
-/** A change this soon after another counts as its repetition. */
+/** A change within this time after another one counts as its repetition. */
 const REPEAT_MS = 5 * 60 * 1000;
 
 type Row = typeof webhook_secrets.$inferSelect;
@@ -19,8 +19,9 @@ export async function getWebhookSecret(ctx: Context): Promise<z.infer<typeof Sec
 }
 
 /**
- * Sets the secret. The previous one signs too for a day, so that receivers can replace theirs. A second change within
- * `REPEAT_MS` keeps that previous secret, which receivers have: the response to the first change may have been lost.
+ * Sets the secret. The previous secret signs too for a day, so that receivers can replace theirs. Of two changes within
+ * `REPEAT_MS`, the second keeps the previous secret of the first one: receivers have it, and may not know the secret of
+ * the first change, as its response may have been lost.
  */
 export async function setWebhookSecret(
   ctx: Context,
@@ -29,7 +30,7 @@ export async function setWebhookSecret(
   assertMay(ctx, "admin");
   const { workspace_id } = ctx.caller;
   const [before] = secret ? await signingSecrets(ctx.env, workspace_id, new Date()) : [];
-  // A repeated request does not replace the previous secret by the same one.
+  // The secret is set already. Setting it again would replace the previous secret by the current one.
   if (before !== undefined && before === secret) {
     return SecretSet.parse({ ...(await getWebhookSecret(ctx)), secret: null });
   }
@@ -61,7 +62,7 @@ export async function setWebhookSecret(
   return SecretSet.parse({ ...toState(row), secret: made });
 }
 
-/** Later deliveries are not signed. */
+/** Deletes the secret and the previous one. Later attempts are not signed. */
 export async function deleteWebhookSecret(ctx: Context): Promise<void> {
   assertMay(ctx, "admin");
   const { workspace_id } = ctx.caller;
@@ -101,7 +102,7 @@ function isLater(time: string | null, now: Date): boolean {
   return time !== null && time > now.toISOString();
 }
 
-/** Ties the ciphertext to its row. */
+/** Returns the owner, which the encryption authenticates: the ciphertext is valid in its own row only. */
 export function ownerOf(workspace_id: string): string {
   return `webhook-secret:${workspace_id}`;
 }

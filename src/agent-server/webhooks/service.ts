@@ -19,7 +19,9 @@ import { run_webhooks } from "./table.ts";
 
 type ThreadOwner = { workspace_id: string; deployment_id: string; thread_id: string };
 
-/** Rejects invalid webhooks when a run is created, not when it ends. */
+/**
+ * Checks the webhook of a new run or cron. @throws AppError for a webhook that the agent or the region does not allow
+ */
 export function assertWebhook(
   env: Env,
   url: string | null | undefined,
@@ -58,7 +60,7 @@ function assertOwnPath(path: string, { app }: Pick<HttpSettings, "app">): void {
 const MAX_PATH = 2048;
 const OWN_PATH = new RegExp(`^/(?![/\\\\])[!-~]{0,${MAX_PATH - 1}}$`);
 
-/** Idempotent: the run is the key of the payload and of the row. */
+/** Enqueues the webhook of a run. Idempotent: the run's id is the key of the payload and of the row. */
 export async function enqueueWebhook(
   env: Env,
   { workspace_id, deployment_id, thread_id }: ThreadOwner,
@@ -71,7 +73,7 @@ export async function enqueueWebhook(
 type AlertOwner = { workspace_id: string; alert_id: string };
 type AlertWebhook = { id: string; url: string; payload: string };
 
-/** Idempotent: the id is the key of the payload and of the row. */
+/** Enqueues a webhook of an alert. Idempotent: `id` is the key of the payload and of the row. */
 export async function enqueueAlertWebhook(
   env: Env,
   { workspace_id, alert_id }: AlertOwner,
@@ -98,7 +100,9 @@ async function insertDelivery(env: Env, row: NewDelivery, payload: string): Prom
 
 type RunRef = Omit<ThreadOwner, "workspace_id"> & { run_id: string };
 
-/** Returns the delivery of a run that has ended, also when its thread was deleted. Its log expires after 30 days. */
+/**
+ * Returns the delivery of a run, also after its thread was deleted. Its log expires 30 days after the delivery's end.
+ */
 export async function getDelivery(ctx: Context, id: RunRef): Promise<z.infer<typeof Delivery>> {
   assertMay(ctx, "read");
   return toDelivery(await findDelivery(ctx, id));
@@ -121,7 +125,7 @@ export async function redeliver(ctx: Context, id: RunRef): Promise<z.infer<typeo
     .update(run_webhooks)
     .set({
       status: "pending",
-      // A failed delivery has no pauses left: they start again.
+      // A failed delivery has no attempts left: the pauses begin again with the first one.
       attempts_before: sql`iif(${status} = 'failed', ${attempt}, ${attempts_before})`,
       due_at: now,
       sent_at: now,

@@ -1,13 +1,13 @@
 import { decodeBytes, encodeBytes } from "../../shared/crypto/encoding.ts";
 
-/** Returns what precedes the body in the text to sign. */
+/** Returns the beginning of the text to sign, before the body. */
 export function signedStart(id: string, sent_at: Date): string {
   return `${id}.${toTimestamp(sent_at)}.`;
 }
 
 /**
- * Returns the headers of Standard Webhooks (standardwebhooks.com), one signature for each secret. All attempts
- * have the same id, so that receivers can deduplicate. `signed`: the start of the text to sign, then the body.
+ * Returns the headers of Standard Webhooks (standardwebhooks.com), with one signature for each secret. All attempts
+ * have the same id, so that receivers can deduplicate. `signed`: the text to sign, `signedStart` and then the body.
  */
 export async function signedHeaders(
   id: string,

@@ -9,14 +9,16 @@ import { payloadKey, payloadPrefix } from "./payloads.ts";
 import { ownerOf } from "./secret-service.ts";
 import { run_webhooks, webhook_secrets } from "./table.ts";
 
-/** A message without an attempt for this long counts as lost. Duplicates are harmless. */
+/** Time after which the message of a due delivery without an attempt counts as lost. Duplicates are harmless. */
 const RESEND_AFTER_MS = 10_000;
 const BATCH = 500;
 const DELETED_AT_ONCE = 5000;
-/** Batches of logs that one sweep deletes. Deployments that export traces have a log for each run. */
+/** Maximum batches of logs that one sweep deletes. A deployment that exports traces may have a log for each run. */
 const MAX_BATCHES = 40;
 
-/** Resends the messages of due deliveries without an attempt: of each workspace as many as it may attempt at once. */
+/**
+ * Resends messages of due deliveries without an attempt: for each workspace at most as many as it may attempt at once.
+ */
 export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
   const at = now.toISOString();
   const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
@@ -79,7 +81,7 @@ async function deleteLogs(env: Env, now: Date): Promise<number> {
     .limit(BATCH);
   // Delivered rows too: the process may have ended between the delivery and the deletion of its payload.
   const withPayload = rows.filter((row) => row.trace_id === null);
-  // Payloads first: after a crash their rows still lead to them.
+  // Payloads first: after a crash in between, the rows that name them still exist.
   if (withPayload.length > 0) await env.ARTIFACTS.delete(withPayload.map(payloadKey));
   const ids = rows.map((row) => row.run_id);
   await db.delete(run_webhooks).where(and(isExpired, among(run_webhooks.run_id, ids)));

@@ -28,7 +28,9 @@ export const run_webhooks = sqliteTable(
     /** Next attempt of a pending delivery, expiry of an ended one. */
     due_at: text().notNull(),
     lease_expires_at: text(),
-    /** Time of the last queue message. The sweep resends a message that is older. */
+    /**
+     * Time of the last queue message or the end of the last attempt. A later sweep sends a message for a due delivery.
+     */
     sent_at: text().notNull(),
     created_at: text().notNull(),
     finished_at: text(),
@@ -43,7 +45,7 @@ export const run_webhooks = sqliteTable(
   ],
 );
 
-/** Key of the row that sends a trace: the run may have a webhook too. */
+/** Returns the key of the row that sends a trace. Differs from the id of its run, which may have a webhook too. */
 export function exportId(trace_id: string): string {
   return `${EXPORT_START}${trace_id}`;
 }
@@ -51,7 +53,7 @@ export function exportId(trace_id: string): string {
 /** Sorts after the ids of runs, which are hexadecimal. */
 export const EXPORT_START = "otlp:";
 
-/** Sealed signing secrets of workspaces, with the previous one for a day. */
+/** Sealed signing secrets of workspaces. The previous secret of a workspace signs until `previous_valid_until`. */
 export const webhook_secrets = sqliteTable("webhook_secrets", {
   workspace_id: text().primaryKey(),
   key_id: text().notNull(),

@@ -12,7 +12,7 @@ import { DELIVERED, type DeliveryOutcome, failure, outcomeOf } from "./pauses.ts
 import { exportId, run_webhooks } from "./table.ts";
 
 type TraceOwner = { workspace_id: string; deployment_id: string };
-/** The thread chooses the revision whose variables apply. */
+/** `thread_id`: with split traffic the thread decides which revision, and so which variables apply. */
 type EndedTrace = { trace_id: string; thread_id: string };
 
 /** The last spans of a trace may arrive a moment after its root. */
@@ -20,8 +20,8 @@ const SETTLE_SECONDS = 5;
 const BAD_REQUEST = 400;
 
 /**
- * Enqueues the export of ended traces to the OTLP endpoint of their deployment, if its variables have one. An endpoint that
- * cannot be used is enqueued too, with an empty URL: its delivery fails with the reason. Idempotent.
+ * Enqueues the export of ended traces to the OTLP endpoint of their deployment, if its variables have one. An endpoint
+ * that cannot be used is enqueued too, with an empty URL: its delivery fails with the reason. Idempotent.
  */
 export async function enqueueTraceExports(
   env: Env,
@@ -51,10 +51,12 @@ export async function enqueueTraceExports(
   await sendWebhooks(env, ids, SETTLE_SECONDS);
 }
 
-/** URLs by revision and version of its secrets, whose variables never change. */
+/** URLs by revision and version of the secrets: both together determine the variables. */
 const urls = new TtlCache<string | null>(60 * 60 * 1000);
 
-/** @returns `null` when the deployment exports no traces, `""` when its variables have none that can be used */
+/**
+ * @returns the URL of the endpoint, `null` when the deployment exports no traces, `""` when the endpoint cannot be used
+ */
 async function findUrl(env: Env, deployment_id: string, thread_id: string): Promise<string | null> {
   const revision = await servedRevision(env, deployment_id, thread_id);
   if (revision === null) return null;

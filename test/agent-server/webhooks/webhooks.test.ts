@@ -469,7 +469,7 @@ describe("a crash", () => {
     const [ended] = await database(env).select().from(run_webhooks).where(isRun);
     expect([ended?.status, ended?.attempts.at(-1)?.error]).toEqual([
       "failed",
-      expect.stringContaining("processes of all attempts"),
+      expect.stringContaining("process of the last one"),
     ]);
     expect(await received()).toEqual([]);
   });

@@ -11,7 +11,7 @@ export function hasTemplates({ headers }: WebhookSettings): boolean {
   return Object.values(headers ?? {}).some((text) => variablesIn(text).length > 0);
 }
 
-/** Returns the agent's own headers of a webhook. Errors name variables, and never contain their values. */
+/** Returns the agent's own headers of a webhook. Errors name variables and headers, without their values. */
 export function ownHeaders(
   { headers, env_prefix }: WebhookSettings,
   variables: Record<string, string>,
