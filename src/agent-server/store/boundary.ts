@@ -22,9 +22,9 @@ import {
   OVERHEAD_BYTES,
 } from "./storage/limits.ts";
 
-/** Store operations as the isolate of an agent sends them; `problemOf` has the rules that a caller reads. */
+// Parses the store operations that the isolate of an agent sends. `problemOf` checks the rules of the store afterwards.
 
-// Limits of the parser are one above those of `problemOf`, which refuses with a text for the caller.
+// Limits of texts, lists and vectors are one above those of `problemOf`, so that `problemOf` refuses with its own text.
 const Label = z.string().max(MAX_NAMESPACE_CHARACTERS + 1);
 const Labels = z
   .array(z.unknown())
@@ -69,8 +69,8 @@ const Op = z.discriminatedUnion("op", [
 type ParsedOps = { ok: true; ops: StoreOp[] } | { ok: false; refusal: StoreRefusal };
 
 /**
- * Stops at the first invalid operation. Counts the bytes of each: structured clone sends a value that operations share
- * once, so the size of the message does not limit them.
+ * Parses operations up to the first invalid one. Counts the bytes of each: structured clone sends a value that several
+ * operations share only once, so the size of the message does not limit their sum.
  */
 export function parseStoreOps(value: unknown): ParsedOps {
   if (!Array.isArray(value)) return refuse("ops: must be a list of operations.");
@@ -89,7 +89,7 @@ export function parseStoreOps(value: unknown): ParsedOps {
   return { ok: true, ops };
 }
 
-/** Expects a list of vectors for each item, and a vector for a query. */
+/** Returns the schema of the answer to a call: a list of vectors for each item, and a vector for the query, if any. */
 export function embeddedAnswer({ items, query }: EmbedCall): z.ZodType<Answer<EmbeddingResult>> {
   const vectors = z.array(z.unknown()).max(MAX_VECTORS).pipe(z.array(Vector));
   return answerOf<EmbeddingResult>(
@@ -109,7 +109,7 @@ function sizeOf(op: StoreOp): number {
 }
 
 function isObjectText(text: string): boolean {
-  // The rules refuse longer ones with a text for the caller.
+  // `problemOf` refuses a longer text: it is not parsed here.
   if (text.length > MAX_ITEM_BYTES) return text.startsWith("{");
   try {
     return text.startsWith("{") && isShallow(JSON.parse(text));

@@ -10,15 +10,16 @@ import { MAX_BATCHES, STORE_SIZE } from "./storage/limits.ts";
 import type { ItemStore } from "./storage/store.ts";
 import { storeObject } from "./stub.ts";
 
-/** `frozen`: items up to this id are being moved. They may be in both objects, so none of them changes. */
+/** `frozen`: items up to this id are being moved. These items may be in two objects, so writes to them wait. */
 type Division = StoreSlot & { frozen: number | null; isDone: boolean };
 
 const DIVISION = "division";
 const RATE_WINDOW_MS = 10_000;
 
 /**
- * Moves the items of a full or busy object to the four objects of the slots after it, by the hash of their namespaces. A
- * batch is frozen, added there, and then deleted here. After a crash it is repeated, so no item is lost.
+ * Moves the items of a full or busy object to the objects of its four child slots, by the hash of their namespaces. A
+ * batch is frozen, added to these objects, and then deleted here. After a crash the batch is repeated, so no item is
+ * lost.
  */
 export class StoreDivision {
   readonly #env: Env;
@@ -40,7 +41,11 @@ export class StoreDivision {
     return this.#division.isDone ? "divided" : "dividing";
   }
 
-  /** Begins to divide an object that is too large, or has too many operations. @returns whether a division began */
+  /**
+   * Begins to divide an object that is too large, or has too many operations a second. `ops`: number of operations of
+   * this call.
+   * @returns whether a division began
+   */
   beginIfFull(slotRef: StoreSlot, ops: number): boolean {
     const limits = { ...STORE_SIZE, ...STORE_SIZE.of.get(slotRef.deployment_id) };
     const isLarge = this.#storage.sql.databaseSize >= limits.max_bytes;
@@ -52,7 +57,7 @@ export class StoreDivision {
     return true;
   }
 
-  /** Resolves when no operation is about an item that is being moved. */
+  /** Moves batches until none of the operations is on an item that is being moved. */
   async untilMoved(ops: NamedOp[]): Promise<void> {
     await this.untilIdsMoved(() =>
       ops.flatMap((op) => {
@@ -67,21 +72,21 @@ export class StoreDivision {
       await this.#moveBatch();
   }
 
-  /** @returns whether all items have moved */
+  /** Moves up to `MAX_BATCHES` batches. @returns whether no division is under way any more */
   async run(): Promise<boolean> {
     for (let n = 0; n < MAX_BATCHES && this.state === "dividing"; n++) await this.#moveBatch();
     return this.state !== "dividing";
   }
 
-  /** Passes items of the slot before this one on to the slots after it, because this object takes no new ones. */
+  /** Passes items of the parent slot on to the child slots, because this object takes no new items. */
   async pass(items: MovedItem[]): Promise<void> {
     // An item that this object has is moved by its own division.
     await this.#send(items.filter(({ id }) => !this.#store.moves.has(id)));
   }
 
   /**
-   * Deletes all items of a divided or dividing object, and those of the slots after it. The object stays divided until
-   * `forget`, because other isolates know its slots. Does nothing to a leaf.
+   * Deletes all items of a divided or dividing object, and those of its child slots. The object stays divided until
+   * `forget`, because other isolates know its child slots. Does nothing to a leaf.
    */
   async clear(isKept: boolean): Promise<void> {
     // A batch under way would add its items again.
@@ -149,8 +154,9 @@ export class StoreDivision {
   }
 
   /**
-   * Counts operations on single items. Searches do not count: they call all objects, so a division would not spread them.
-   * @returns operations per second of a window that ends with this call, else 0
+   * Counts operations on single items. Searches do not count: they call all objects, so a division would not spread
+   * them.
+   * @returns operations per second of the window that this call ends, 0 when it ends none
    */
   #countRate(ops: number): number {
     const now = Date.now();

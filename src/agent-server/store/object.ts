@@ -40,7 +40,7 @@ export class StoreObject extends DurableObject<Env> implements StoreCalls {
     return attempt(async () => {
       await this.#division.untilMoved(named.filter(isWriting));
       const { state } = this.#division;
-      // Only a caller of an earlier version sends no slot: it knows the root alone.
+      // Only a caller of an earlier version sends no slot: it does not know that a store may have several objects.
       if (!slotRef && state !== "leaf") throw new Error("The store is divided");
       const writer = { slot: slotRef?.slot ?? ROOT, isLeaf: state === "leaf", max_bytes };
       const reply = this.#store.apply(ops, { ...writer, now: Date.now(), filters });
@@ -121,7 +121,8 @@ export class StoreObject extends DurableObject<Env> implements StoreCalls {
     // The alarm of a division sweeps too.
     if (!hasExpiry || isSoon || this.#division.state === "dividing") return;
     const next = this.#store.nextExpiry();
-    // Derived from the expiry, not from now: writes after restarts would postpone the alarm again and again.
+    // Derived from the expiry and not from now: a restart forgets `#alarmAt`, and each later write would postpone the
+    // alarm.
     const at = next === null ? null : next + SWEEP_MS;
     if (at !== null && (this.#alarmAt === null || at < this.#alarmAt)) this.#arm(at);
   }
@@ -132,7 +133,7 @@ export class StoreObject extends DurableObject<Env> implements StoreCalls {
   }
 }
 
-/** Reads do not wait for items that are being moved: those do not change. */
+/** Whether an operation changes the item. Reads do not wait for items that are being moved, as these do not change. */
 function isWriting(op: NamedOp): boolean {
   return op.op !== "get" || op.refresh;
 }
@@ -147,7 +148,7 @@ async function attempt<T>(
   }
 }
 
-/** Returns the refusal of an error that the request caused. Throws all others, which are internal errors. */
+/** Returns the refusal for an error that the request caused. Throws every other error, as an internal one. */
 function refusalOf(error: unknown): StoreRefusal {
   if (error instanceof AnswerTooLarge) {
     const message = `limit: the response has more than ${MAX_ANSWER_BYTES} bytes; use a smaller limit.`;

@@ -9,14 +9,14 @@ import { isNamed, type NamedOp, type StoreReply } from "./storage/calls.ts";
 import { MAX_ANSWER_BYTES } from "./storage/limits.ts";
 import { isKnownDivided, learnDivided, storeObject } from "./stub.ts";
 
-/** `n`: number in the batch. `slot`: the first slot that may have the item. */
+/** An operation that is not applied yet. `n`: index in the batch. `slot`: the first slot that may have the item. */
 type Pending<T extends StoreOp = StoreOp> = { op: T; n: number; slot: number };
 type Accepted = Extract<StoreReply, { ok: true }>;
 
 /**
- * Applies operations in order. All happen or none while the store is one object. A divided store applies the operations
- * between two searches object by object: each object in one transaction, and several objects side by side.
- * `max_bytes`: of the results. The refusal of larger ones has their bytes.
+ * Applies operations. While the store is one object, they are applied in order, and all or none of them. In a divided
+ * store, each object applies its operations up to the next search in one transaction, and several objects do so side by
+ * side. `max_bytes`: maximum of the results. The refusal of larger results has their bytes.
  */
 export async function applyOps(
   store: StoreReader,
@@ -50,7 +50,7 @@ class Batch {
     const all = this.#ops.map((op, n) => ({ op, n, slot: ROOT }));
     const { deployment_id } = this.#store;
     const isDivided = isKnownDivided({ deployment_id, slot: ROOT });
-    // An invalid operation refuses the whole batch. A root that is not divided checks this itself.
+    // An invalid operation refuses the whole batch. The root checks this itself when it is called with the whole batch.
     const refusal = isDivided ? problemOf(this.#ops) : null;
     if (refusal) throw new StoreRefused(refusal);
     let left: Pending[] = isDivided ? all : await this.#applyGroup(ROOT, all, this.#room);
@@ -90,14 +90,14 @@ class Batch {
         return [];
       }),
     );
-    // Answers that are larger than their share come one after the other.
+    // Calls the objects whose results are larger than their share one after the other.
     for (const [slot, group] of crowded)
       moved.push(await this.#applyGroup(slot, group, this.#room));
     const next = moved.flat();
     if (next.length > 0) await this.#applyNamed(next);
   }
 
-  /** @returns the operations that belong to the slots after this one */
+  /** @returns the operations that the object has not applied, with the next slot to call */
   async #applyGroup<T extends StoreOp>(slot: number, group: Pending<T>[], max_bytes: number) {
     const reply = await this.#send(slot, group, max_bytes);
     if (!reply.ok) throw new StoreRefused(reply.refusal);
@@ -122,7 +122,7 @@ class Batch {
     const search = group.findIndex((each) => !isPendingNamed(each));
     return group.flatMap((each, at) => {
       if (!others.has(at)) return [];
-      // The object did not look for the items of operations after a search, and may have them.
+      // The object has not looked for the items of operations after a search: it may have these items.
       const isLater = search !== -1 && at >= search;
       return [isLater || !isPendingNamed(each) ? each : toNextSlot(each, slot)];
     });

@@ -12,10 +12,10 @@ import {
   MAX_VECTORS,
 } from "./storage/limits.ts";
 
-/** LangGraph keeps this root for itself. */
+/** First label that LangGraph reserves: writes below it are refused. */
 const RESERVED_ROOT = "langgraph";
 
-/** @returns the first violation in a batch, which may come from the agent's code */
+/** @returns the refusal of the first invalid operation, `null` when all are valid */
 export function problemOf(ops: StoreOp[]): StoreRefusal | null {
   if (ops.length > MAX_OPS) {
     return invalid(`a batch has at most ${MAX_OPS} operations; this one has ${ops.length}.`);
@@ -137,7 +137,10 @@ function pageProblem({ limit, offset }: { limit: number; offset: number }): Stor
   return invalid(`limit must be 1 to ${MAX_LIMIT} and offset 0 or more.`);
 }
 
-/** Refuses NUL, at which functions of SQLite end a text, and U+10FFFF, which ends the range of all namespaces. */
+/**
+ * Whether the text is valid Unicode without two characters: functions of SQLite end a text at NUL, and U+10FFFF ends
+ * the range of all namespaces.
+ */
 function isText(text: string): boolean {
   return text.isWellFormed() && !/[\0\u{10ffff}]/u.test(text);
 }

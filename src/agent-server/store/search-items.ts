@@ -44,7 +44,7 @@ export async function searchItems(
   return results;
 }
 
-/** Lists the namespaces of all Durable Objects. One that is cut to `max_depth` may be in several. */
+/** Lists the namespaces of all Durable Objects. Several objects may have a namespace that is cut to `max_depth`. */
 export async function listNamespaces(store: StoreReader, op: NamespacesOp): Promise<string[][]> {
   const { offset, limit } = op;
   const page = { ...op, offset: 0, limit: Math.min(offset + limit, MAX_LISTED_ROWS) };
@@ -57,7 +57,7 @@ export async function listNamespaces(store: StoreReader, op: NamespacesOp): Prom
   return (await takePage(merged, op, ({ row }) => toText(row))).map(({ row }) => row);
 }
 
-/** Reads items of an object. An object that divides moves its items to four others: the missing ones are read there. */
+/** Reads items of an object. Reads missing items of a divided or dividing object in its child slots. */
 async function readItems(
   store: StoreReader,
   slot: number,
@@ -74,7 +74,7 @@ async function readItems(
   return [...reply.items, ...(await Promise.all(moved)).flat()];
 }
 
-/** Orders by similarity in a search by meaning. Else the newest change is first. */
+/** Orders by similarity in a search by meaning, among equal ones by creation. Else by change. The newest are first. */
 function isFoundBefore({ row: one }: SearchRow, { row: other }: SearchRow): boolean {
   const [a, b] = [one.score ?? 0, other.score ?? 0];
   return a === b ? one.rank > other.rank : a > b;

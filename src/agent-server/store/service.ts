@@ -52,7 +52,7 @@ export async function putItem(ctx: Context, deployment_id: string, input: PutIte
   await apply(store, { ...put, vectors: items[0] ?? [] });
 }
 
-/** @returns the item as JSON text, `null` in it when the item does not exist */
+/** @returns the item as JSON text, the text `null` when the item does not exist */
 export async function getItem(
   ctx: Context,
   deployment_id: string,
@@ -77,8 +77,8 @@ export async function deleteItem(ctx: Context, deployment_id: string, input: Del
 }
 
 /**
- * `query` searches by similarity when the configuration has an embedding, else it is ignored.
- * @returns JSON text
+ * Searches items. `query` searches by similarity when the configuration has an embedding, and is ignored otherwise.
+ * @returns JSON text of `{items}`
  */
 export async function searchItems(
   ctx: Context,
@@ -145,7 +145,7 @@ export async function emptyStoreOf(env: Env, deployment_id: string): Promise<voi
 
 type Action = "put" | "get" | "delete" | "search" | "list_namespaces";
 
-/** `value` may be changed by the agent's handlers. */
+/** Authorizes an action. The agent's handlers may change the returned `value`. */
 async function open<V extends object>(
   ctx: Context,
   deployment_id: string,
@@ -158,13 +158,13 @@ async function open<V extends object>(
   return { ctx, agent, settings: toSettings(agent.config?.store), value, filters };
 }
 
-/** Applies one operation. `T` must match its kind. */
+/** Applies one operation. `T`: type of the result of its kind. @throws AppError for a refusal */
 async function apply<T extends StoreResult>(
   { ctx, agent, filters }: OpenStore,
   op: StoreOp,
   reserve = NOTHING,
 ): Promise<T> {
-  // The agent's auth handlers may have put anything into the operation of a user.
+  // The agent's auth handlers may have changed the values of a user's operation to anything.
   const parsed = ctx.access?.user ? parseStoreOps([op]) : { ok: true as const, ops: [op] };
   const store = { env: ctx.env, deployment_id: agent.deployment_id, filters };
   const answer = parsed.ok ? await applyAdmitted(store, parsed.ops, reserve) : parsed;

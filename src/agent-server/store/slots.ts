@@ -6,7 +6,7 @@ import type { StoreCalls, StorePage, StoreSlot } from "./storage/calls.ts";
 import { toText } from "./storage/namespaces.ts";
 import { isKnownDivided, learnDivided, storeObject } from "./stub.ts";
 
-/** The store of a deployment, as a caller sees it. `filters`: authorization filters. */
+/** The store of a deployment and the caller's authorization filters. */
 export type StoreReader = { env: Env; deployment_id: string; filters: Filters | null };
 
 type ReadPage<T> = (object: StoreCalls, after: T | null) => Promise<StorePage<T>>;
@@ -22,7 +22,7 @@ export class StoreRefused extends Error {
   }
 }
 
-/** Returns the slot of a namespace, from the given one on, after all slots that the isolate knows to be divided. */
+/** Returns the slot of a namespace: `from` or, while the isolate knows that a slot is divided, its child slot. */
 export function slotOfNamespace(
   { deployment_id }: StoreReader,
   namespace: string[],
@@ -38,8 +38,8 @@ export function nextSlot(slot: number, namespace: string[]): number {
 }
 
 /**
- * Reads the first pages of all objects side by side. An object that is being divided is read before those after it:
- * an item that it does not have any more was added to one of them before.
+ * Reads the first pages of all objects. An object that is being divided is read before its child slots: an item that
+ * has left the object was added to a child slot before. Child slots are read side by side.
  */
 export async function readSlots<T>(
   store: StoreReader,

@@ -4,10 +4,10 @@ import type { StoreCalls, StoreSlot } from "./storage/calls.ts";
 
 const MAX_KNOWN_DEPLOYMENTS = 1000;
 
-/** Divided slots by deployment that this isolate has learned. They stay divided. */
+/** Slots by deployment that this isolate knows to be divided. A divided slot stays divided. */
 const divided = new Map<string, Set<number>>();
 
-/** Returns an object of a deployment's store. Only this function knows its name. */
+/** Returns the stub of an object of a deployment's store. Only this function knows the object's name. */
 export function storeObject(env: Env, { deployment_id, slot }: StoreSlot): StoreCalls {
   const name = slot === ROOT ? deployment_id : `${deployment_id}/${slot}`;
   // RPC types map `unknown`, the type of client data, to `never`, so the methods of the class are used.

@@ -5,7 +5,10 @@ import { MAX_ANSWER_BYTES, OVERHEAD_BYTES } from "./limits.ts";
 
 type MessagePart = Pick<StoredItem, "namespace" | "key" | "value"> | string[];
 
-/** The answer has more bytes than its caller takes. `bytes`: its size, or where counting stopped above `MAX_ANSWER_BYTES`. */
+/**
+ * The answer has more bytes than `max_bytes`. `bytes`: its size, or the count so far once it exceeds
+ * `MAX_ANSWER_BYTES`.
+ */
 export class AnswerTooLarge extends Error {
   readonly bytes: number;
 
@@ -25,7 +28,8 @@ export class AnswerRoom {
   }
 
   /**
-   * Counts a part. Callers drop the parts that do not fit, and count on: the error of `end` has the whole size.
+   * Counts a part. Callers drop the parts that do not fit, and count the others too: the error of `end` has the whole
+   * size.
    * @returns whether the answer with this part fits
    * @throws AnswerTooLarge above `MAX_ANSWER_BYTES`
    */

@@ -14,8 +14,8 @@ export type NamedOp = Exclude<StoreOp, SearchOp | NamespacesOp>;
 export type StoreSlot = { deployment_id: string; slot: number };
 
 /**
- * `leaf`: takes new items. `dividing`: moves its items to its child slots, and takes no new ones. `divided`: has no items,
- * and never will. A leaf lacks items that its parent has not moved yet.
+ * `leaf`: takes new items. `dividing`: moves its items to its child slots, and takes no new ones. `divided`: has no
+ * items, and takes none. A leaf lacks items that its parent has not moved yet.
  */
 export type DivisionState = "leaf" | "dividing" | "divided";
 
@@ -38,8 +38,8 @@ export type MovedItem = {
 };
 
 /**
- * `moved`: indexes of the operations that were not applied: those that belong to a child slot and, unless the object is a
- * leaf, the first search and all operations after it.
+ * `moved`: indexes of the operations that were not applied: those that belong to a child slot and, unless the object is
+ * a leaf, the first search and all operations after it.
  */
 export type StoreReply =
   | { ok: true; results: StoreResult[]; moved: number[]; state: DivisionState }
@@ -57,16 +57,16 @@ export interface StoreCalls {
     slotRef: StoreSlot,
     max_bytes: number,
   ): Promise<StoreReply>;
-  /** Finds items without their values, `limit` of them. `after`: the last one of the page before. */
+  /** Finds up to `limit` items, without their values. `after`: the last one of the page before. */
   find(op: SearchOp, filters: Filters | null, after: FoundRow | null): Promise<StorePage<FoundRow>>;
-  /** Reads the items that it has. */
+  /** Reads those of the items that the object has and the filters allow. */
   read(ids: number[], filters: Filters | null, refresh: boolean): Promise<ItemsReply>;
   listNamespaces(
     op: NamespacesOp,
     filters: Filters | null,
     after: string[] | null,
   ): Promise<StorePage<string[]>>;
-  /** Adds items of the parent slot. May be repeated: an item that it has already stays. */
+  /** Adds items of the parent slot. May be repeated: an item that the object already has stays as it is. */
   add(items: MovedItem[], slotRef: StoreSlot): Promise<void>;
   /** Deletes all items, those of child slots too. `isKept`: the store remains, with the record of its division. */
   clear(isKept: boolean): Promise<void>;

@@ -26,7 +26,7 @@ export function matches(item: unknown, wanted: unknown): boolean {
   return entries.every(([field, inner]) => matches(item[field], inner));
 }
 
-/** Rejects unknown operators, which would match nothing. */
+/** @returns the refusal of an unknown operator, or of a wrong operand: either would match nothing. Else `null` */
 export function filterProblem(filter: unknown, path = "filter"): StoreRefusal | null {
   if (!isRecord(filter)) return null;
   const check = isOperators(filter) ? operatorProblem : fieldProblem;

@@ -3,7 +3,9 @@ import { OVERHEAD_BYTES } from "./limits.ts";
 import { fulfils, literalPrefix, rangeOf, startAfter, toLabels, toText } from "./namespaces.ts";
 
 type Name = { namespace: string[]; key: string };
-/** The number of a change has its time, its count within a millisecond, and its slot: a store has up to 85 slots. */
+/**
+ * The number of a change is made of its time, a count within the millisecond, and a slot. A store has up to 85 slots.
+ */
 const SLOTS = 128;
 const CHANGES_PER_MS = 32;
 /** Numbers of changes stay below 2^53 until 2093, because their time begins in 2024. */
@@ -23,7 +25,7 @@ export type FoundItem = StoredItem & { id: number };
 const IS_ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 const COLUMNS = "id, namespace, key, value, created_at, updated_at";
 
-/** The items of one object. Reads by name and by namespace leave out expired items. Reads by id do not. */
+/** The items of one object. `get` and reads by namespace leave out expired items. `idOf` and reads by id do not. */
 export class Items {
   readonly #sql: SqlStorage;
 
@@ -43,8 +45,8 @@ export class Items {
   }
 
   /**
-   * Numbers a change so that it is unique among all objects of the store and ordered by time. The id of an item is the
-   * number of its first change, and stays when the item moves.
+   * Creates or replaces an item. The number of the change is unique among all objects of the store, and ordered by
+   * time. The id of an item is the number of its first change, and stays when the item moves to another object.
    *
    * @returns the id of the item
    */
@@ -113,7 +115,9 @@ export class Items {
     );
   }
 
-  /** Distinct namespaces in order, truncated to a depth. `after`: the last one that was read. */
+  /**
+   * Yields distinct namespaces that match, in order, cut to `max_depth` labels. `after`: the last one that was read.
+   */
   *namespaces(
     { conditions, max_depth }: { conditions: NamespaceCondition[]; max_depth: number | null },
     now: number,
@@ -144,7 +148,7 @@ export class Items {
     }
   }
 
-  /** Returns the time of the earliest expiry, which may be past. */
+  /** Returns the epoch milliseconds of the earliest expiry, which may be past. @returns `null` when no item expires */
   nextExpiry(): number | null {
     const sql = "SELECT min(expires_at) AS at FROM items WHERE expires_at IS NOT NULL";
     return this.#sql.exec<{ at: number | null }>(sql).one().at;

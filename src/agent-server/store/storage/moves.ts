@@ -5,13 +5,13 @@ type StoredRow = Omit<MovedItem, "vectors">;
 const COLUMNS =
   "id, namespace, key, value, seq, created_at, updated_at, ttl_ms, expires_at" as const;
 /**
- * Stored bytes of a batch. A message of RPC has at most 32 MiB, where a character may have two bytes. An item that is
- * larger than a batch is sent alone: with its vectors it has at most 18 MiB.
+ * Maximum stored bytes of a batch. An RPC message has at most 32 MiB, in which a character may have two bytes. A larger
+ * item is a batch alone: with its vectors it has at most 18 MiB.
  */
 const MAX_MOVE_BYTES = 4 * 1024 * 1024;
 const MAX_MOVE_ITEMS = 500;
 
-/** Items that move from one object of a store to the next, in the order of their ids. */
+/** Reads, adds and deletes items that move from one object of a store to another, in the order of their ids. */
 export class Moves {
   readonly #sql: SqlStorage;
 
@@ -19,7 +19,7 @@ export class Moves {
     this.#sql = sql;
   }
 
-  /** @returns the last id of the next items to move, `null` when there are none */
+  /** @returns the last id of the next batch, `null` when no items are left */
   next(): number | null {
     let last: number | null = null;
     let left = MAX_MOVE_BYTES;
@@ -51,7 +51,7 @@ export class Moves {
     this.#sql.exec("DELETE FROM items WHERE id <= ?", last);
   }
 
-  /** Adds an item, unless it was added before. The caller opens the transaction. */
+  /** Adds an item, unless the object has its id or its name. The caller opens the transaction. */
   add({ vectors, ...item }: MovedItem) {
     const { id, namespace, key, value, seq, created_at, updated_at, ttl_ms, expires_at } = item;
     const { rowsWritten } = this.#sql.exec(
@@ -68,7 +68,7 @@ export class Moves {
     return this.#sql.exec("SELECT 1 FROM items WHERE id = ?", id).toArray().length > 0;
   }
 
-  /** Whether a division separates anything: a namespace stays in one object. */
+  /** Whether the object has several namespaces: a division cannot separate the items of one. */
   isDivisible(): boolean {
     const { first, last } = this.#sql
       .exec<{ first: string | null; last: string | null }>(

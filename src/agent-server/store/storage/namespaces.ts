@@ -19,7 +19,7 @@ export function rangeOf(prefix: readonly string[]): { from: string; to: string }
   return { from, to: `${from.slice(0, -1)}/` };
 }
 
-/** Returns the text at which a list continues after a namespace. After one that was cut it skips all below it. */
+/** Returns the text at which a list continues after a namespace. After a cut one, it skips the namespaces below it. */
 export function startAfter(namespace: readonly string[], max_depth: number | null): string {
   // Labels have no NUL, so this is the first text after the namespace.
   return namespace.length === max_depth ? rangeOf(namespace).to : `${toText(namespace)}\u0001`;
@@ -39,7 +39,7 @@ function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
 }
 
-/** Returns the common prefix of all namespaces that match the conditions. */
+/** Returns labels with which all namespaces that match the conditions begin. */
 export function literalPrefix(conditions: readonly NamespaceCondition[]): string[] {
   const path = conditions.find(({ match }) => match === "prefix")?.path ?? [];
   const any = path.indexOf(ANY);

@@ -7,7 +7,7 @@ import type { Vectors } from "./vectors.ts";
 type Reader = { now: number; filters: Filters | null };
 type Ranked = Omit<FoundRow, "bytes">;
 
-/** Searches of one object. */
+/** Searches the items of one object. */
 export class ItemSearch {
   readonly #items: Items;
   readonly #vectors: Vectors;
@@ -49,7 +49,7 @@ export class ItemSearch {
   }
 }
 
-/** Applies filters to the fields of the value, the namespace and the key, like other servers. */
+/** Applies authorization filters to the fields of the value, the namespace and the key, like LangGraph's own server. */
 export function isVisible(
   { namespace, key, value }: Pick<FoundItem, "namespace" | "key" | "value">,
   filters: Filters | null,

@@ -12,7 +12,7 @@ import { Vectors } from "./vectors.ts";
 
 type Op<K extends StoreOp["op"]> = Extract<StoreOp, { op: K }>;
 
-/** `max_bytes`: of the answer. */
+/** `now`: epoch milliseconds. `max_bytes`: maximum of the answer. */
 type Reader = { now: number; filters: Filters | null; max_bytes: number };
 type StoreWriter = Reader & { slot: number; isLeaf: boolean };
 type Call = StoreWriter & { room: AnswerRoom };
@@ -21,7 +21,7 @@ type Rows<T> = Omit<StorePage<T>, "state">;
 /** The authorization filters hide the new item, or the item that it would replace. */
 export class NotAllowed extends Error {}
 
-/** Items of one object. Calls are synchronous. */
+/** The items of one object. All calls but `deleteAll` are synchronous. */
 export class ItemStore {
   readonly #storage: DurableObjectStorage;
   readonly #items: Items;
@@ -41,8 +41,8 @@ export class ItemStore {
   }
 
   /**
-   * Applies operations in order, in one transaction. A divided or dividing object applies those of items that it
-   * has, up to the first search.
+   * Applies operations in order, in one transaction. A divided or dividing object applies only operations on items that
+   * it has, up to the first search. `moved`: indexes of the operations that were not applied.
    */
   apply(ops: StoreOp[], writer: StoreWriter): { results: StoreResult[]; moved: number[] } {
     if (ops.some(({ op }) => op === "put") && writer.isLeaf) this.#create();
@@ -74,7 +74,7 @@ export class ItemStore {
     return { rows, isLast: rows.length < op.limit };
   }
 
-  /** Reads those of the items that exist. */
+  /** Reads those of the items that the object has and the filters allow. */
   read(ids: number[], reader: Reader, refresh: boolean): FoundItem[] {
     if (!this.#exists) return [];
     const room = new AnswerRoom(reader.max_bytes);

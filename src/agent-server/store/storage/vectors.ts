@@ -21,8 +21,8 @@ export class Vectors {
 
   /**
    * Returns the items below a namespace that are nearest to the query, nearest first. An item counts by the nearest of
-   * its vectors. Reads all vectors, and keeps up to twice `count` items in memory. Skips vectors of another length, which
-   * another embedding made. `after`: the last item of the page before.
+   * its vectors. Reads all vectors below the namespace, and keeps about twice `count` items in memory. Skips vectors of
+   * another length, which another embedding made. `after`: the last item of the page before.
    */
   nearest(query: Float32Array, scope: Scope, isWanted: (id: number) => boolean): Scored[] {
     const unit = toUnit(query);
@@ -87,7 +87,7 @@ class Best {
   }
 }
 
-/** The nearest first, and among equal ones the newest. */
+/** Sorts the nearest first, and among equally near items the newest. */
 function order(one: Scored, other: Scored): number {
   return other.score - one.score || other.id - one.id;
 }
