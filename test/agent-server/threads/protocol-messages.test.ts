@@ -239,3 +239,28 @@ test("a run that streams the text so far is emitted in deltas too", () => {
   expect(deltas).toEqual(["On", "e two", "done"]);
   expect(shown.filter(({ event }) => event === "message-finish")).toHaveLength(2);
 });
+
+describe("a message of the mode `messages`, whose rows have all of it so far", () => {
+  const partial = (fields: object) =>
+    ["messages/partial", [{ type: "ai", id: "m", content: "", ...fields }]] as [string, unknown];
+  const complete = (fields: object) =>
+    ["messages/complete", [{ type: "ai", id: "m", content: "", ...fields }]] as [string, unknown];
+  const finished = (rows: [string, unknown][]) =>
+    messagesOf(rows)
+      .filter(({ event }) => event === "content-block-finish")
+      .map(({ content }) => content);
+
+  test("has the arguments of its call once", () => {
+    const call = (args: string) => ({
+      tool_call_chunks: [{ index: 0, id: "c", name: "go", args }],
+    });
+    const rows = [partial(call('{"a":')), partial(call('{"a":1}')), complete({})];
+    expect(finished(rows)).toEqual([{ type: "tool_call", id: "c", name: "go", args: { a: 1 } }]);
+  });
+
+  test("has its reasoning once", () => {
+    const thought = (reasoning_content: string) => ({ additional_kwargs: { reasoning_content } });
+    const rows = [partial(thought("Hm")), partial(thought("Hmm, yes")), complete({})];
+    expect(finished(rows)).toEqual([{ type: "reasoning", reasoning: "Hmm, yes" }]);
+  });
+});

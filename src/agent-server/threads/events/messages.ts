@@ -43,17 +43,11 @@ export class Messages {
 
   /** Adds an event of the mode `messages`: messages with the text so far. Skips content that is not text. */
   addPartial(text: string, events: RowEvents) {
+    const place = { namespace: [], node: undefined, isChunk: true, metadata: {} };
     for (const message of JSON.parse(text) as WireMessage[]) {
-      const { content } = message;
-      if (typeof content !== "string") continue;
-      const existing = this.#open.get(message.id ?? "")?.blocks.find(({ key }) => key === "text");
-      const length = String(existing?.block.text ?? "").length;
-      const chunk = { ...message, content: content.slice(length) };
-      this.#addPieces(
-        chunk,
-        { namespace: [], node: undefined, isChunk: true, metadata: {} },
-        events,
-      );
+      if (typeof message.content !== "string") continue;
+      const blocks = this.#open.get(message.id ?? "")?.blocks ?? [];
+      this.#addPieces(addedTo(blocks, message), place, events);
     }
   }
 
@@ -187,6 +181,29 @@ export class Messages {
     const text = JSON.stringify({ ...data, run_id: id.replace(/^run-/, "") });
     events.add(stage, { method: "messages", namespace, node, data: text });
   }
+}
+
+/** Returns a message with the text so far without the text that its blocks have. */
+function addedTo(blocks: OpenMessage["blocks"], message: WireMessage): WireMessage {
+  const rest = (key: string, field: string, text: unknown) => {
+    const known = blocks.find((each) => each.key === key)?.block[field];
+    return typeof text === "string" ? text.slice(String(known ?? "").length) : text;
+  };
+  const { content, additional_kwargs = {}, tool_call_chunks = [] } = message;
+  const reasoning_content = rest("reasoning", "reasoning", additional_kwargs.reasoning_content);
+  const calls = tool_call_chunks.map((call, n) => {
+    const key = `call ${call.index ?? call.id ?? n}`;
+    return {
+      isKnown: blocks.some((each) => each.key === key),
+      call: { ...call, args: rest(key, "args", call.args) },
+    };
+  });
+  return {
+    ...message,
+    content: rest("text", "text", content),
+    additional_kwargs: { ...additional_kwargs, reasoning_content },
+    tool_call_chunks: calls.flatMap(({ isKnown, call }) => (isKnown && !call.args ? [] : [call])),
+  };
 }
 
 function endingOf({ usage_metadata, response_metadata = {} }: WireMessage) {
