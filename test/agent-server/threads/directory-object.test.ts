@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import { deleteThreadsOf } from "../../../src/agent-server/threads/api/threads/deletion.ts";
+import { DirectoryObject } from "../../../src/agent-server/threads/directory/object.ts";
 import { publishChanges } from "../../../src/agent-server/threads/directory/publication.ts";
 import { MAX_ENTRY_AGE_MS } from "../../../src/agent-server/threads/directory/removals.ts";
 import type { DirectoryQuery } from "../../../src/agent-server/threads/directory/search.ts";
@@ -207,6 +208,31 @@ test("the deletion of a deployment leaves nothing", async () => {
   // A test suite empties its deployment and uses it again.
   await directoryObject(env, deployment_id).publish([orphan]);
   expect(await directoryRows(deployment_id)).toHaveLength(1);
+});
+
+test("the deletion of a deployment continues when a thread is published beside its last step", async () => {
+  const { deployment_id, directory, entry, found } = newDirectory();
+  await directory.publish([entry()]);
+  const list = vi.spyOn(DirectoryObject.prototype, "find");
+  list.mockResolvedValueOnce({ rows: [], isCut: false, generation: 0 });
+  expect(await deleteThreadsOf(env, deployment_id)).toBe(false);
+  list.mockRestore();
+  expect(await found()).toHaveLength(1);
+  expect(await deleteThreadsOf(env, deployment_id)).toBe(true);
+  expect(await found()).toEqual([]);
+});
+
+test("a directory without threads keeps a cancellation that later threads may need", async () => {
+  const { deployment_id, directory, entry } = newDirectory();
+  const cancelUntil = (accepted_until: number) =>
+    directory.cancelLate("w", { accepted_until, action: "interrupt", status: "all", filters: null });
+  const start = Date.now();
+  await cancelUntil(start);
+  vi.spyOn(Date, "now").mockImplementation(() => start + MAX_ENTRY_AGE_MS);
+  await cancelUntil(start + MAX_ENTRY_AGE_MS);
+  expect(await runDurableObjectAlarm(directoryStub(deployment_id))).toBe(true);
+  const { cancellations } = await directory.publish([entry({ status: "busy" })]);
+  expect(cancellations).toMatchObject([{ accepted_until: start + MAX_ENTRY_AGE_MS }]);
 });
 
 const text = fc.constantFrom("a", "b", 'quo"te', "dot.ted", "");

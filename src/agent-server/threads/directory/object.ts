@@ -175,6 +175,9 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     const isDeleting = kv.get(ENDING) !== undefined;
     // An object with a stored generation remains while the deployment exists: a new one would not know the generation.
     if (isClosed && !isDeleting) return;
+    // A thread that is published later may need one of them.
+    if (!isDeleting && this.#cancellations().length > 0)
+      return this.ctx.storage.setAlarm(Date.now() + MAX_ENTRY_AGE_MS);
     await runAlarm(this.ctx.storage, "DirectoryObject", async () => void (await this.#delete()));
   }
 

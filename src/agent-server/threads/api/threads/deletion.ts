@@ -18,8 +18,9 @@ export async function deleteThreadsOf(env: Env, deployment_id: string): Promise<
   const threads = await someThreadsOf(env, deployment_id, { with_temporary: true, limit: BATCH });
   await deleteListed(env, threads);
   if (threads.length === BATCH) return false;
-  await directoryObject(env, deployment_id).deleteDirectory(deployment_id, ROOT);
-  return true;
+  const end = await directoryObject(env, deployment_id).deleteDirectory(deployment_id, ROOT);
+  // A thread that was published after the list was read is deleted by the next step.
+  return end !== "used";
 }
 
 export async function deleteListed(env: Env, threads: ListedThread[]): Promise<void> {
