@@ -1,5 +1,6 @@
 import type { Context } from "../../shared/context.ts";
 import { nullIfNotFound } from "../../shared/errors.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { getState } from "../threads/api/state/state-service.ts";
 import { threadNotFound } from "../threads/contract/state-answers.ts";
 import {
@@ -29,7 +30,8 @@ export async function handleGetTree(
 }
 
 type ThreadState = {
-  values: Record<string, unknown>;
+  /** Not an object for an entrypoint that returned another value. */
+  values: unknown;
   checkpoint: { checkpoint_id: string } | null;
 };
 
@@ -55,10 +57,14 @@ export async function handleGetState(
   if (checkpoint === null && ns !== "") {
     return commandFailure("no_such_namespace", `The namespace ${ns} has no state.`);
   }
-  const selected = Object.entries(values).filter(([key]) => !keys || keys.includes(key));
   const result = {
-    values: Object.fromEntries(selected),
+    values: isRecord(values) ? selected(values, keys) : values,
     ...(checkpoint && { checkpoint: { id: checkpoint.checkpoint_id, ns } }),
   };
   return { type: "success", result, applied_through_seq: lastSeqOf(last_event) };
+}
+
+function selected(values: Record<string, unknown>, keys: string[] | null | undefined) {
+  const shown = Object.entries(values).filter(([key]) => !keys || keys.includes(key));
+  return Object.fromEntries(shown);
 }
