@@ -1,5 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { dayOf, nowMicros } from "../../src/shared/times.ts";
+import { tracePartition } from "../../src/traces/object/stub.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, idAt, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
 
@@ -61,6 +63,19 @@ describe("the link of a trace", () => {
     }
     expect(await status(path(third, "run"))).toBe(200);
     expect((await share(root)).share_token).not.toBe(first.share_token);
+  });
+
+  test("leads to the page of a missing link when its trace has no runs left", async () => {
+    const { root } = await trace("expired");
+    const made = await share(root);
+    const session_id = await projectId(ours.viewer, "expired");
+    const partition = { project_id: String(session_id), day: dayOf(nowMicros()), slot: 0 };
+    await tracePartition(env, partition).deleteTraces(partition, [root.id]);
+    const page = await api(path(made, "r"));
+    expect([page.status, page.headers.get("content-type")]).toEqual([
+      404,
+      "text/html; charset=utf-8",
+    ]);
   });
 
   test("is chosen by the server, and its token is not in the database", async () => {

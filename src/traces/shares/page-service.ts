@@ -1,5 +1,5 @@
 import type { Context } from "../../shared/context.ts";
-import { AppError } from "../../shared/errors.ts";
+import { AppError, nullIfNotFound } from "../../shared/errors.ts";
 import { chunks } from "../../shared/work/chunks.ts";
 import { parseToWrite } from "../exact-json.ts";
 import { findSharedTrace } from "../links/share-links.ts";
@@ -25,12 +25,14 @@ export type SharedPage = {
   spans: AsyncGenerator<SharedSpan>;
 };
 
-/** @returns `null` when the link does not exist. @throws AppError 404 when its trace has no runs */
+/** @returns `null` when the link does not exist, or its trace has no runs */
 export async function openPage(env: Env, token: string): Promise<SharedPage | null> {
   if ((await findSharedTrace(env, token)) === null) return null;
   const { ctx, trace } = await openShare(env, token);
   const found: TraceSpan[] = [];
-  for await (const line of await readTrace(ctx, trace.trace_id, undefined)) {
+  const lines = await nullIfNotFound(readTrace(ctx, trace.trace_id, undefined));
+  if (lines === null) return null;
+  for await (const line of lines) {
     if ("id" in line) found.push(line);
     if (found.length > PAGE_LIMITS.runs) break;
   }
