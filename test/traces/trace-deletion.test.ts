@@ -191,6 +191,7 @@ describe("trace deletion rejects", () => {
     [{ ...some, trace_ids: [] }, "trace_ids"],
     [{ ...some, trace_ids: ["x"] }, "trace_ids"],
     [{ ...some, trace_ids: Array.from({ length: 1001 }, () => idAt(1)) }, "trace_ids"],
+    [{ trace_ids: [idAt(1)], metadata: { a: "b" } }, "session_id"],
     [{ metadata: { a: "x".repeat(250) } }, "metadata"],
   ])("that is %#", async (json, field) => {
     const response = await remove(json);

@@ -30,10 +30,11 @@ export const DeleteTracesRequest = z
     path: ["trace_ids"],
     error: "required, unless metadata is set",
   })
-  .refine(({ session_id, metadata }) => session_id || metadata, {
-    path: ["session_id"],
-    error: "required, unless metadata is set",
-  })
+  .refine(
+    ({ session_id, trace_ids, run_ids, metadata }) =>
+      session_id || (metadata && !trace_ids && !run_ids),
+    { path: ["session_id"], error: "required, unless only metadata is set" },
+  )
   .openapi("DeleteTraces", {
     description: "Selects traces of a project by id, or by metadata of any of their runs",
   });
