@@ -133,6 +133,20 @@ test("a run of an unknown trace is changed in whatever slot it is", async () => 
   });
 });
 
+test("feedback of a run that has not arrived is in the slot of its trace", async () => {
+  const ours = await workspace();
+  const name = "early feedback";
+  const project_id = await projectWith(ours, name, { ...FULL, slots: firstSlot(2) });
+  const root = wireRun(name, {}, { at: NOON });
+  const slot = slotOf(root.id, 2);
+  let child = wireRun(name, {}, { at: NOON + 1, parent: root });
+  while (slotOf(child.id, 2) === slot) child = wireRun(name, {}, { at: NOON + 1, parent: root });
+  const json = { run_id: child.id, trace_id: root.id, session_id: project_id, key: "k", score: 1 };
+  expect((await api("/feedback", { key: ours.editor, json })).status).toBe(200);
+  expect((await batch(ours.editor, [root, child])).status).toBe(202);
+  expect(await read(ours.viewer, child.id)).toMatchObject({ feedback_stats: { k: { n: 1 } } });
+});
+
 test("an isolate that does not know a new generation yet changes runs where they are", async () => {
   const ours = await workspace();
   const name = "two isolates";

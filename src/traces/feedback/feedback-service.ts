@@ -38,7 +38,7 @@ export async function createFeedback(
   assertTraceRate(ctx, "feedback");
   const row = toRow(input, ["body"]);
   const known = await partitionsOfRuns(ctx, [row.run_id]);
-  const partition = await partitionOf(ctx, row.run_id, input.session_id ?? null, known);
+  const partition = await partitionOf(ctx, row.run_id, input, known);
   const [kept] = await saveFeedback(ctx, [{ row, partition }]);
   return toFeedback({ ...row, ...kept }, partition);
 }
@@ -138,7 +138,7 @@ export async function createFeedbackBatch(
     try {
       if (error) throw unreadable(error, loc);
       const row = toRow(data, loc);
-      const partition = await partitionOf(ctx, row.run_id, data.session_id ?? null, known);
+      const partition = await partitionOf(ctx, row.run_id, data, known);
       placed.push({ row, partition });
     } catch (failure) {
       issues.push(...issuesOf(failure, loc));
@@ -231,18 +231,20 @@ async function partitionsOfRuns(
 }
 
 /**
- * Returns the partition of the run. For a run that is not stored, takes the partition of a root run with this id.
+ * Returns the partition of the run. For a run that is not stored, takes the partition of its trace on the day of its id.
+ * Without a trace, takes the run for a root.
  * @throws AppError 404 for a run that is not stored, without a project or with an id that has no time
  */
 async function partitionOf(
   ctx: Context,
   run_id: string,
-  session_id: string | null,
+  { session_id, trace_id }: FeedbackCreateRequest,
   known: Map<string, PartitionKey>,
 ): Promise<PartitionKey> {
   const partition = known.get(run_id);
   if (partition !== undefined) return partition;
   const day = dayOfId(run_id);
-  if (session_id === null || day === null) throw notFound("Run", run_id);
-  return openPartition(ctx, { project_id: await resolveProject(ctx, session_id), day }, run_id);
+  if (session_id == null || day === null) throw notFound("Run", run_id);
+  const home = { project_id: await resolveProject(ctx, session_id), day };
+  return openPartition(ctx, home, trace_id ?? run_id);
 }
