@@ -39,6 +39,12 @@ function runOf(fields: Partial<TestSpan>, resource: Record<string, string> = {})
   return json;
 }
 
+test("a span whose parent is an id of zeros is a root", () => {
+  const run = runOf({ parent: "0".repeat(16) });
+  expect(run).toHaveProperty("dotted_order", expect.any(String));
+  expect(run).not.toHaveProperty("parent_run_id");
+});
+
 describe("attributes of LangSmith", () => {
   test("name the run, its type, project, tags and metadata", () => {
     const run = runOf({

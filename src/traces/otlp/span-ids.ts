@@ -68,9 +68,12 @@ function prefixOf(trace_id: string): string {
   return `${hash.slice(0, 12)}8${hash.slice(13)}`;
 }
 
-/** LangSmith's SDK gives its root span a parent that does not exist: the first half of the trace id. */
+/**
+ * Whether a span has no parent. OpenTelemetry calls an id of zeros invalid. LangSmith's SDK gives its root span a parent
+ * that does not exist: the first half of the trace id.
+ */
 function isRootSpan(span: OtlpSpan): boolean {
-  return span.parent_span_id === "" || span.parent_span_id === ownParent(span);
+  return /^0*$/.test(span.parent_span_id) || span.parent_span_id === ownParent(span);
 }
 
 function ownParent({ trace_id }: OtlpSpan): string {
