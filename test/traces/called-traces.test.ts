@@ -101,6 +101,22 @@ test("a query of the trace has the agent's runs, and its root alone is one", asy
   expect(parents(await query({ trace: run.trace_id }))).toEqual(["run < null", "node < run"]);
 });
 
+test("a link to the trace has the agent's runs in its list, and each by its id", async () => {
+  const { trace_id, root, call } = program();
+  const run = agentRun(call, NOON + 2);
+  await send([root, call]);
+  await ingest(run, wireRun(PROJECT, {}, { at: NOON + 4 }));
+  const made = await api(`/runs/${trace_id}/share`, { key: ours.editor, method: "PUT" });
+  const { share_token } = await made.json<{ share_token: string }>();
+  const shared = (json: object) => api(`/public/${share_token}/runs/query`, { json });
+  const { runs: listed } = await (await shared({})).json<{ runs: ReadRun[] }>();
+  expect(parents(listed)).toEqual(["program < null", "call < program", "run < call"]);
+  const { runs: named } = await (await shared({ id: [run.id] })).json<{ runs: ReadRun[] }>();
+  expect(named).toEqual(listed.slice(2));
+  const one = await api(`/public/${share_token}/run/${run.id}`);
+  expect(await one.json()).toEqual(listed[2]);
+});
+
 test("a call on the next day and from the root itself are below the trace", async () => {
   const { trace_id, root } = program(MIDNIGHT - 500);
   await send([root]);

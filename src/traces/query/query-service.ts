@@ -11,7 +11,7 @@ import { assertReadRate } from "../rates.ts";
 import type { ReadRuns } from "../reads/run-pages.ts";
 import { admitPayloads } from "../rows/payload-admission.ts";
 import type { Columns, Position, TraceRunRow } from "../rows/rows.ts";
-import { findTracesBelow, moveBelow, type TraceBelow } from "../trees/called-traces.ts";
+import { findTracesBelow, placedBelow, type TraceBelow } from "../trees/called-traces.ts";
 import { type RunMatch, searchPartitions } from "./page-search.ts";
 import { type Cursor, type QueryPlan, scopeOf, toPlan, writeCursor } from "./query-plan.ts";
 import { RunsPage, type RunsQueryRequest } from "./query-schema.ts";
@@ -94,14 +94,6 @@ function lastRow(page: RunMatch[], wanted: RunMatch[]): TraceRunRow | null {
 function withTraces(plan: QueryPlan, below: TraceBelow[]): QueryPlan {
   const ids = below.map(({ trace_id }) => trace_id);
   return plan.trace_ids ? { ...plan, trace_ids: [...plan.trace_ids, ...ids] } : plan;
-}
-
-function placedBelow(page: RunMatch[], below: TraceBelow[]): RunMatch[] {
-  const byTrace = new Map(below.map((one) => [one.trace_id, one]));
-  return page.map((match) => {
-    const one = byTrace.get(match.row.trace_id);
-    return one ? { ...match, row: moveBelow(match.row, one) } : match;
-  });
 }
 
 /** Returns runs by id, in any order. @throws AppError 413 when they do not fit a response */

@@ -8,6 +8,7 @@ import { findByIds, findPage, toRuns } from "../query/query-service.ts";
 import { toItem, toSelect } from "../query/query-v2.ts";
 import { findRun } from "../query/run-service.ts";
 import { assertTraceRate } from "../rates.ts";
+import { findTracesBelow, placedBelow } from "../trees/called-traces.ts";
 import {
   SHARED_FIELDS,
   SharedRun,
@@ -38,30 +39,39 @@ export async function getSharedRun(env: Env, token: string, run_id?: string): Pr
   return SharedRun.parse(await readRun(await openShare(env, token), run_id));
 }
 
-async function readRun({ ctx, trace }: OpenShare, run_id = trace.trace_id) {
+async function readRun(opened: OpenShare, run_id = opened.trace.trace_id) {
+  const { ctx } = opened;
   const located = await findRun(ctx, run_id, columnsOf(SHARED_FIELDS));
   const { row, partition } = located;
-  if (!isShared(trace, located)) throw notFound("Run", run_id);
-  const [run = {}] = await toRuns(ctx, [{ row, partition, read: located }], SHARED_FIELDS);
+  const shared = await sharedRuns(opened, [{ row, partition, read: located }]);
+  if (shared.length === 0) throw notFound("Run", run_id);
+  const [run = {}] = await toRuns(ctx, shared, SHARED_FIELDS);
   return run;
 }
 
 /**
  * Returns the runs in the order of the ids. Reads them together, so that the limit of an answer holds for all of them.
  */
-async function readRuns({ ctx, trace }: OpenShare, ids: readonly string[]) {
+async function readRuns(opened: OpenShare, ids: readonly string[]) {
+  const { ctx } = opened;
   const unique = [...new Set(ids)];
-  const outlines = await findByIds(ctx, unique, ["id", "trace_id"]);
-  const shared = new Set(outlines.filter((one) => isShared(trace, one)).map(({ row }) => row.id));
+  const outlines = await sharedRuns(opened, await findByIds(ctx, unique, ["id", "trace_id"]));
+  const shared = new Set(outlines.map(({ row }) => row.id));
   const other = unique.find((id) => !shared.has(id));
   if (other !== undefined) throw notFound("Run", other);
   const found = await findByIds(ctx, unique, columnsOf(SHARED_FIELDS));
   found.sort((a, b) => unique.indexOf(a.row.id) - unique.indexOf(b.row.id));
-  return toRuns(ctx, found, SHARED_FIELDS);
+  return toRuns(ctx, await sharedRuns(opened, found), SHARED_FIELDS);
 }
 
-function isShared(trace: SharedTrace, { row, partition }: Pick<RunMatch, "row" | "partition">) {
-  return row.trace_id === trace.trace_id && partition.project_id === trace.project_id;
+/** Returns the runs of the shared trace, and those of the traces that it has called in its project. */
+async function sharedRuns({ ctx, trace }: OpenShare, all: RunMatch[]): Promise<RunMatch[]> {
+  const isOwn = ({ row }: RunMatch) => row.trace_id === trace.trace_id;
+  const here = all.filter(({ partition }) => partition.project_id === trace.project_id);
+  const below = here.every(isOwn) ? [] : await findTracesBelow(ctx, trace.trace_id);
+  const called = new Set(below.map(({ trace_id }) => trace_id));
+  const shared = here.filter((match) => isOwn(match) || called.has(match.row.trace_id));
+  return placedBelow(shared, below);
 }
 
 export async function querySharedRuns(

@@ -6,6 +6,7 @@ import { findHomes } from "../ingest/placement.ts";
 import { tracePartition } from "../object/stub.ts";
 import { runIdOfSpan } from "../otlp/span-ids.ts";
 import type { CalledTrace } from "../reads/reads.ts";
+import type { TraceRunRow } from "../rows/rows.ts";
 import { partitionsOfTrace } from "./trace-partitions.ts";
 
 /** Called trace, and the run that called it: `parent` is in the calling trace. */
@@ -73,4 +74,16 @@ export function moveBelow<Run extends Partial<TreeFields>>(run: Run, { parent }:
     ...(run.is_root !== undefined && { is_root: 0 }),
     ...(dotted_order && { dotted_order: `${parent.dotted_order}.${dotted_order}` }),
   };
+}
+
+/** Returns matches whose runs of called traces are runs of the trace that has called them. */
+export function placedBelow<Match extends { row: TraceRunRow }>(
+  matches: Match[],
+  below: TraceBelow[],
+): Match[] {
+  const byTrace = new Map(below.map((one) => [one.trace_id, one]));
+  return matches.map((match) => {
+    const one = byTrace.get(match.row.trace_id);
+    return one ? { ...match, row: moveBelow(match.row, one) } : match;
+  });
 }
