@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { ApiError, readFailure } from "../../src/console/api/errors.ts";
 import { toStoppedPage } from "../../src/console/pages/traces/list/trace-row.ts";
 import { jobContext } from "../../src/shared/context.ts";
@@ -55,6 +55,22 @@ test("a page whose runs are deleted while it is read has the next ones", async (
   const page: Page = await (await api("/runs/query", { key, json })).json();
   read.mockRestore();
   expect(page).toMatchObject({ runs: [{ id: runs[2]?.id }], cursors: { next: null } });
+});
+
+test("runs named by id are returned without one that is deleted while they are read", async () => {
+  const { editor: key } = await workspace();
+  const runs = [wireRun("lost"), wireRun("lost")];
+  await batch(key, runs);
+  const ids = runs.map(({ id }) => id);
+  const { getRuns } = TracePartition.prototype;
+  const read = vi.spyOn(TracePartition.prototype, "getRuns");
+  read.mockImplementation(async function (this: TracePartition, of, columns) {
+    const found = await getRuns.call(this, of, columns);
+    return { ...found, runs: found.runs.filter(({ id }) => id !== ids[0]) };
+  });
+  onTestFinished(() => read.mockRestore());
+  const answer = await api("/runs/query", { key, json: { id: ids, select: ["inputs"] } });
+  expect(await answer.json()).toMatchObject({ runs: [{ id: ids[1] }] });
 });
 
 test("changes of large runs are listed by page, each once", async () => {
@@ -164,6 +180,19 @@ test("spans of a trace are sent beyond a run whose payloads exceed an answer", a
   const spans = bodies.flatMap((body) => decodeProtobuf(body).spans);
   const texts = spans.map(({ attributes }) => Object.fromEntries(attributes)["gen_ai.prompt"]);
   expect(texts).toEqual([expect.stringContaining("too large"), '{"question":"why"}']);
+});
+
+test("spans are sent without the events of their runs, which no span has", async () => {
+  const { editor: key, workspace_id } = await workspace();
+  const half = "x".repeat(13 * 1024 * 1024);
+  const root = wireRun("sent", { events: [{ half }] });
+  await batch(key, [root]);
+  await patch(key, root.id, { outputs: { half } });
+  const ctx = jobContext(env, workspace_id, "otlp");
+  const bodies: Uint8Array[] = [];
+  for await (const body of requestBodies(ctx, root.id, {})) bodies.push(body);
+  const [span] = bodies.flatMap((body) => decodeProtobuf(body).spans);
+  expect(Object.fromEntries(span?.attributes ?? [])["gen_ai.prompt"]).toBe('{"question":"why"}');
 });
 
 test("a search that reaches its limit without a run is refused with the cursor to continue", async () => {

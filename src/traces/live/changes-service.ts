@@ -45,7 +45,7 @@ export async function listRunChanges(ctx: Context, input: RunChangesRequest): Pr
     read.runs.map((row) => ({ partition, row, read })),
   );
   const chosen = found.sort(byChange).slice(0, plan.limit);
-  const page = await withLargeColumns(ctx.env, chosen, plan.columns);
+  const { page } = await withLargeColumns(ctx.env, chosen, plan.columns);
   const has_more = found.length > page.length || reads.some(({ read }) => read.has_more);
   const positions = Object.fromEntries(
     reads.map((read) => [keyOf(read.partition), nextOf(read, page)]),

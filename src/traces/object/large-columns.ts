@@ -12,14 +12,17 @@ export function smallColumns(columns: Columns): Columns {
   return columns.filter((name) => !isLarge(name));
 }
 
-/** Adds the large columns to the first matches: at least one, then as many as fit an answer. Omits deleted runs. */
+/**
+ * Adds the large columns to the first matches: at least one, then as many as fit an answer. Omits deleted runs.
+ * `isCut`: some matches did not fit.
+ */
 export async function withLargeColumns<T extends Match>(
   env: Env,
   matches: T[],
   columns: Columns,
-): Promise<T[]> {
+): Promise<{ page: T[]; isCut: boolean }> {
   const large = columns.filter(isLarge);
-  if (large.length === 0) return matches;
+  if (large.length === 0) return { page: matches, isCut: false };
   const rows = new Map<string, TraceRunRow | null>();
   const page: T[] = [];
   let chars = 0;
@@ -30,10 +33,10 @@ export async function withLargeColumns<T extends Match>(
     if (!read) continue;
     const row = { ...match.row, ...read };
     chars += sizeOf(row, large);
-    if (page.length > 0 && chars > MAX_CHARS) return page;
+    if (page.length > 0 && chars > MAX_CHARS) return { page, isCut: true };
     page.push({ ...match, row });
   }
-  return page;
+  return { page, isCut: false };
 }
 
 /** Reads the next runs of the partition of the first match. A run that was deleted is `null`. */

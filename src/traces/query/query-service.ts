@@ -75,8 +75,8 @@ async function readPage(
   const endAt = ({ start_us, id }: Position) => ({ start_us, id, max_seq: plan.max_seq ?? seq });
   if (found.length === 0 && stopped !== null) throw stoppedSearch(endAt(stopped));
   const wanted = found.slice(0, plan.limit);
-  const page = await withLargeColumns(ctx.env, wanted, plan.columns);
-  if (plan.ids && page.length < wanted.length) throw tooLarge();
+  const { page, isCut } = await withLargeColumns(ctx.env, wanted, plan.columns);
+  if (plan.ids && isCut) throw tooLarge();
   // The next page begins after the last row of this one, or where the search has stopped.
   const last = found.length > page.length ? lastRow(page, wanted) : stopped;
   return { page, end: last && endAt(last) };
@@ -111,8 +111,8 @@ export async function findByIds(
     }),
   );
   const found = answers.flat();
-  const page = await withLargeColumns(ctx.env, found, columns);
-  if (page.length < found.length) throw tooLarge();
+  const { page, isCut } = await withLargeColumns(ctx.env, found, columns);
+  if (isCut) throw tooLarge();
   return page;
 }
 
