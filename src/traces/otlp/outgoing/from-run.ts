@@ -7,7 +7,7 @@ import { genAiMessages } from "./genai-messages.ts";
 
 /** Fields to select for `toSpan`, besides `id`, `trace_id`, `name`, `run_type` and `start_time`. */
 export const SPAN_FIELDS = [
-  ...["parent_run_id", "end_time", "error", "inputs", "outputs", "extra", "events", "tags"],
+  ...["parent_run_id", "end_time", "error", "inputs", "outputs", "extra", "tags"],
   ...["prompt_tokens", "completion_tokens", "thread_id", "first_token_time"],
 ];
 
