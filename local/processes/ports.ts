@@ -1,35 +1,31 @@
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
-export async function isFree(port: number): Promise<boolean> {
-  return (await bind(port)) !== null;
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
 }
 
-/**
- * Random ports of earlier calls. The kernel offers a closed port again, and a stack chooses several before it listens.
- */
+/** Random ports of earlier calls: a stack chooses several before it listens. */
 const reserved = new Set<number>();
 const ATTEMPTS = 100;
+/**
+ * Below the ports that Linux and macOS give to outgoing connections by default. Such a connection could take the port
+ * before its server listens.
+ */
+const [FIRST, LAST] = [20_000, 32_000];
 
 /** Returns the wanted port if it is free, otherwise a random one that no earlier call of this process chose. */
 export async function freePort(wanted = 0): Promise<number> {
-  const own = wanted === 0 ? null : await bind(wanted);
-  if (own !== null) return own;
+  if (wanted !== 0 && (await isFree(wanted))) return wanted;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const port = await bind(0);
-    if (port === null || reserved.has(port)) continue;
+    const port = randomInt(FIRST, LAST);
+    if (reserved.has(port) || !(await isFree(port))) continue;
     reserved.add(port);
     return port;
   }
   throw new Error("No free port on 127.0.0.1");
-}
-
-function bind(port: number): Promise<number | null> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(null));
-    server.listen(port, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : null));
-    });
-  });
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 // Abilities of an agent's code: files, modules, code, the network. docs/reference/agents.md describes them.
 import { createServer, type Server } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -50,7 +51,7 @@ beforeAll(async () => {
   listener = createServer((incoming, answer) => {
     incoming.resume().once("end", () => answer.end(`${incoming.method} ${incoming.url}`));
   });
-  await new Promise<void>((resolve) => listener.listen(stack.agent_port, "127.0.0.1", resolve));
+  await once(listener.listen(stack.agent_port, "127.0.0.1"), "listening");
   const { id, revision } = await deploy("abilities", {
     ...PROBE_FILES,
     "langgraph.json": JSON.stringify(CONFIG),

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
@@ -12,7 +13,7 @@ const s3 = inject("s3");
 let server: Server;
 beforeAll(async () => {
   server = createServer((_, response) => response.end("{}"));
-  await new Promise<void>((resolve) => server.listen(stack.agent_port, "127.0.0.1", resolve));
+  await once(server.listen(stack.agent_port, "127.0.0.1"), "listening");
 });
 afterAll(() => server.close());
 

@@ -143,7 +143,7 @@ test("the stack's port opens no tunnel, and so no RPC session of the runtime", a
 
 test("an agent reaches the listed port", async () => {
   const server = createServer((_, response) => response.end("a model"));
-  await new Promise<void>((resolve) => server.listen(stack.agent_port, "127.0.0.1", resolve));
+  await once(server.listen(stack.agent_port, "127.0.0.1"), "listening");
   try {
     const url = `http://127.0.0.1:${stack.agent_port}`;
     const [answer, refused] = await answersTo([url, `${url}/cdn-cgi/x`]);
@@ -170,7 +170,7 @@ test("an agent's TCP socket reaches the listed port and no other one of this mac
     strangers += 1;
     socket.destroy();
   });
-  await new Promise<void>((resolve) => server.listen(stack.agent_port, "127.0.0.1", resolve));
+  await once(server.listen(stack.agent_port, "127.0.0.1"), "listening");
   await new Promise<void>((resolve) => other.listen(0, resolve));
   try {
     expect(await connectTo("127.0.0.1", stack.agent_port)).toBe("echo ping");
@@ -193,7 +193,7 @@ async function withServer<T>(onSocket: (socket: net.Socket) => void, use: () => 
     sockets.add(socket.on("error", () => undefined));
     onSocket(socket);
   });
-  await new Promise<void>((resolve) => server.listen(stack.agent_port, "127.0.0.1", resolve));
+  await once(server.listen(stack.agent_port, "127.0.0.1"), "listening");
   try {
     return await use();
   } finally {

@@ -8,6 +8,7 @@ import { ROOT_CONTEXT, SpanStatusCode, trace } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { afterAll, beforeAll, expect, test as vitestTest } from "vitest";
+import { freePort } from "../../local/processes/ports.ts";
 import { request } from "./support/http.ts";
 import { stack, until } from "./support/stack.ts";
 import { createWorkspace } from "./support/workspaces.ts";
@@ -57,14 +58,6 @@ let collector: ChildProcess;
 let direct: Headers;
 let workspaces: Headers[];
 let endpoint: string;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 beforeAll(async () => {
   if (COLLECTOR === undefined) return;

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 // Work that runs share by a module's variable: queues with a limit, a value that loads once.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -35,7 +36,7 @@ beforeAll(async () => {
   server = createServer((request, response) => {
     waiting.set(decodeURIComponent(request.url?.slice(1) ?? ""), response);
   });
-  await new Promise<void>((resolve) => server.listen(stack.agent_port, "127.0.0.1", resolve));
+  await once(server.listen(stack.agent_port, "127.0.0.1"), "listening");
   const files = {
     "langgraph.json": JSON.stringify({ graphs: { question: "./agent.ts:question" } }),
     "package.json": JSON.stringify({

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 // Agents with the shape and the packages of LangGraph.js' published templates, each with the yarn.lock of its packages.
 import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -28,7 +29,7 @@ beforeAll(async () => {
     }
     response.end("data: [DONE]\n\n");
   });
-  await new Promise<void>((resolve) => server.listen(stack.agent_port, "127.0.0.1", resolve));
+  await once(server.listen(stack.agent_port, "127.0.0.1"), "listening");
 });
 
 afterAll(() => {
