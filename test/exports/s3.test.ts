@@ -19,6 +19,7 @@ import { type Call, type S3Target, sign } from "../../src/exports/s3/signing.ts"
 import { putHeaders } from "../../src/exports/s3/transport.ts";
 import { hasParts, quoteEtag, readUploads, toCompleteXml } from "../../src/exports/s3/uploads.ts";
 import { readElements, readText, rootName } from "../../src/exports/s3/xml.ts";
+import { answerHost } from "../support/answer-host.ts";
 
 function address(fields: Partial<BucketAddress> = {}): BucketAddress {
   return { endpoint_url: null, bucket_name: "exports", addressing_style: "auto", ...fields };
@@ -514,12 +515,11 @@ test("a range that is shorter than the error of its read has that error", async 
     new Response("0123456789", { status: 206 }),
     new Response(s3Error("NoSuchKey", "The object is gone"), { status: 404 }),
   ];
-  const fetch = vi
-    .spyOn(globalThis, "fetch")
-    .mockImplementation(async () => responses.shift() ?? Response.error());
-  onTestFinished(() => fetch.mockRestore());
+  answerHost("s3.example.com", () => responses.shift() ?? Response.error());
+  onTestFinished(() => void vi.restoreAllMocks());
   const credentials = { access_key_id: "a", secret_access_key: "b" };
-  const target = { ...address(), region: null, put_headers: {}, checksums: true, credentials };
+  const server = address({ endpoint_url: "https://s3.example.com" });
+  const target = { ...server, region: null, put_headers: {}, checksums: true, credentials };
   const client = s3Client(target, { policy: { allow_private: true } });
   expect(await client.getRange("k", null, [0, 10])).toHaveLength(10);
   await expect(client.getRange("k", null, [0, 10])).rejects.toMatchObject({

@@ -225,7 +225,12 @@ test("the deletion of a deployment continues when a thread is published beside i
 test("a directory without threads keeps a cancellation that later threads may need", async () => {
   const { deployment_id, directory, entry } = newDirectory();
   const cancelUntil = (accepted_until: number) =>
-    directory.cancelLate("w", { accepted_until, action: "interrupt", status: "all", filters: null });
+    directory.cancelLate("w", {
+      accepted_until,
+      action: "interrupt",
+      status: "all",
+      filters: null,
+    });
   const start = Date.now();
   await cancelUntil(start);
   vi.spyOn(Date, "now").mockImplementation(() => start + MAX_ENTRY_AGE_MS);

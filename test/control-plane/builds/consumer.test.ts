@@ -39,6 +39,7 @@ import { database } from "../../../src/shared/context.ts";
 import { AppError } from "../../../src/shared/errors.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { LeaseLost } from "../../../src/shared/work/lease.ts";
+import { answerHost } from "../../support/answer-host.ts";
 import {
   DESCRIPTORS,
   deploymentRow,
@@ -82,8 +83,9 @@ function linesOf(revision_id: string) {
   return db.select().from(build_logs).where(eq(build_logs.revision_id, revision_id));
 }
 
-// The second attempt of a build that was lost waits for all others.
+// The second attempt of a build that was lost waits for all others, also for those of other files.
 beforeEach(releaseBuilds);
+afterEach(releaseBuilds);
 
 describe("a lease", () => {
   test("is held by one attempt at a time, and by the next once it has expired", async () => {
@@ -610,16 +612,15 @@ describe("the token of an app", () => {
     const json = { name: "app", api_url: "https://git.example.com/api/v3", app };
     const made = await api("/v1/integrations/github/install", { key, json });
     const { id: integration_id } = await made.json<{ id: string }>();
-    const fetched = vi.spyOn(globalThis, "fetch").mockImplementation(async () => {
-      const { body = "{}", ...init } =
-        answers[fetched.mock.calls.length - 1] ?? answers.at(-1) ?? {};
+    const requests = answerHost("git.example.com", () => {
+      const { body = "{}", ...init } = answers[requests.length - 1] ?? answers.at(-1) ?? {};
       return new Response(body, init);
     });
     const repo_url = "https://git.example.com/acme/agent";
     const deployment = await deploymentRow(workspace_id, {
       source_config: { integration_id, repo_url },
     });
-    return { revision: await revisionRow(deployment), fetched };
+    return { revision: await revisionRow(deployment), requests };
   }
 
   test.each<[string, Answer, string, string, number]>([
@@ -634,8 +635,8 @@ describe("the token of an app", () => {
     ],
     ["503", { status: 503 }, "source_unavailable", "answers 503", REQUEST_ATTEMPTS],
   ])("that the host refuses with %s ends the build with the reason", async (_, answer, ...of) => {
-    const [status_reason, text, requests] = of;
-    const { revision, fetched } = await revisionOfApp([answer]);
+    const [status_reason, text, attempts] = of;
+    const { revision, requests } = await revisionOfApp([answer]);
     await consumeBuild(env, { revision_id: revision.id });
     const row = await readRevision(revision.id);
     expect(row).toMatchObject({ status: "BUILD_FAILED", status_reason, attempt: 1 });
@@ -643,7 +644,7 @@ describe("the token of an app", () => {
     expect(row.status_message).toContain(text);
     const lines = await linesOf(revision.id);
     expect(lines).toMatchObject([{ level: "ERROR", message: row.status_message }]);
-    expect(fetched).toHaveBeenCalledTimes(requests);
+    expect(requests).toHaveLength(attempts);
   });
 
   test("is requested again from a host that was down", async () => {

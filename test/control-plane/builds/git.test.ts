@@ -3,6 +3,7 @@ import type { BuildOrder, BuildStore } from "../../../src/control-plane/builds/c
 import { fetchByGit } from "../../../src/control-plane/builds/source/git.ts";
 import { toRepository } from "../../../src/control-plane/builds/source/hosts.ts";
 import { fetchSource } from "../../../src/control-plane/builds/source/source.ts";
+import { answerHost } from "../../support/answer-host.ts";
 import {
   blob,
   commit,
@@ -27,13 +28,12 @@ const answers: [string, () => Promise<Response>][] = [
 
 test("a host that leads to a private address is source_unsafe, and is not tried again", async () => {
   const location = "https://169.254.169.254/";
-  const fetches = vi
-    .spyOn(globalThis, "fetch")
-    .mockImplementation(async () => new Response(null, { status: 302, headers: { location } }));
+  const moved = () => new Response(null, { status: 302, headers: { location } });
+  const requests = answerHost("git.example.com", moved);
   const repository = toRepository("https://git.example.com/acme/chat");
   const fetched = fetchByGit({ allow_private: false }, repository, "main", null);
   await expect(fetched).rejects.toMatchObject({ reason: "source_unsafe" });
-  expect(fetches).toHaveBeenCalledTimes(1);
+  expect(requests).toHaveLength(1);
 });
 
 test.each(answers)("a host that answers git with %s is source_unavailable", async (_, answer) => {

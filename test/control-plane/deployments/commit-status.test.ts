@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { BuildOutcome, BuildSink } from "../../../src/control-plane/builds/contract.ts";
 import { consumeBuild } from "../../../src/control-plane/builds/queue/consumer.ts";
+import { answerHost } from "../../support/answer-host.ts";
 import { deploymentRow, type RevisionFields, revisionRow } from "../../support/deployment.ts";
 import { holdBuilds } from "../../support/held-builds.ts";
 import { api, workspace } from "../../support/workspace.ts";
@@ -20,8 +21,7 @@ let host: () => Response;
 beforeEach(() => {
   reports = [];
   host = () => new Response("{}", { status: 201 });
-  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
-    const request = new Request(input, init);
+  answerHost("git.example.com", async (request) => {
     const { state } = await request.json<{ state: string }>();
     reports.push({ sha: request.url.slice(request.url.lastIndexOf("/") + 1), state });
     return host();
