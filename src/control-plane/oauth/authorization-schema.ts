@@ -59,7 +59,9 @@ export const Authentication = namedObject("OAuthAuthenticateResponse", {
   metadata: z
     .record(z.string(), z.unknown())
     .nullable()
-    .describe("Id of the token as `token_id`; when completed, its `scopes` and `expires_at` too"),
+    .describe(
+      "Id of the token as `token_id`; when completed, its `scopes` and `expires_at` too. `null` when the user must consent",
+    ),
 });
 export type Authentication = z.infer<typeof Authentication>;
 

@@ -1,7 +1,7 @@
 import type { Caller } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 
-/** Returns the owner of a caller's tokens: its user, for a personal key too, or its service key. */
+/** Returns the owner of the caller's tokens: `user:{id}` for a user or a personal key, `key:{id}` for a service key. */
 export function ownerOf({ actor }: Caller): string {
   if (actor.type === "system")
     throw new AppError("forbidden", "Internal callers have no OAuth tokens.");
@@ -23,8 +23,8 @@ export function actorOf(owner: string): { user_id: string } | { key_id: string }
 type Named = { user_id?: string | null | undefined; ls_user_id?: string | null | undefined };
 
 /**
- * Returns the caller's own user that a token is for, empty for the caller itself. The id counts only within the
- * owner, so it never leads to tokens of other owners.
+ * Returns the id of the user that a token is for, as the caller names its users; empty when the token is for the caller
+ * itself. Tokens are found by owner and by this id, so the id never selects tokens of other owners.
  */
 export function subjectOf(caller: Caller, { user_id, ls_user_id }: Named): string {
   const own = ownUserId(caller);

@@ -2,7 +2,7 @@ import { and, eq, gt } from "drizzle-orm";
 import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import { oauth_authorizations } from "./table.ts";
 
-/** Matches the authorization of a state while it is pending. */
+/** Matches the authorization of a state while it is pending and has not expired. */
 export function isPending(provider_id: string, state: string) {
   return and(
     eq(oauth_authorizations.state_sha256, sha256Hex(state)),

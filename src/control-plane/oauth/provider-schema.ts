@@ -16,7 +16,8 @@ export const ProviderId = z
 const ProviderTypes = z
   .enum(["microsoft", "salesforce", "slack", "github", "google"])
   .openapi("OAuthProviderType", {
-    description: "Kind of the provider. Determines how tokens are revoked",
+    description:
+      "Kind of the provider. Determines how tokens are revoked when `revocation_url` is not set",
   });
 export type ProviderType = z.infer<typeof ProviderTypes>;
 
@@ -48,7 +49,7 @@ const RequestHeaders = z
   .describe("Headers of requests to the token and the revocation endpoint. Never returned");
 
 const RevocationUrl = HttpUrl.describe(
-  "Revocation endpoint (RFC 7009), with the origin of `token_url`. Default: discovered",
+  "Revocation endpoint (RFC 7009), with the origin of `token_url`. Default: that of a known provider, otherwise discovered",
 );
 
 export const ProviderCreateRequest = namedObject("OAuthProviderCreateRequest", {

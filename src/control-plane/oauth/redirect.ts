@@ -1,6 +1,9 @@
 import { baseUrl } from "../../shared/http/base-url.ts";
 
-/** Returns the only redirect URI of a provider. `origin`, of the request, counts only without `BASE_URL`. */
+/**
+ * Returns the redirect URI of a provider, which has only this one. It begins with `BASE_URL`, or with `origin` (that of
+ * the request) when `BASE_URL` is empty.
+ */
 export function redirectUri(
   env: { BASE_URL: string },
   origin: string,
@@ -18,7 +21,7 @@ type ConsentRequest = {
   resource: string | null;
 };
 
-/** Returns the URL of the consent page. Our parameters override those in the query of `auth_url`. */
+/** Returns the URL of the consent page. A parameter of the request replaces one of the same name in `auth_url`. */
 export function consentUrl(auth_url: string, request: ConsentRequest): string {
   const url = new URL(auth_url);
   const params = {

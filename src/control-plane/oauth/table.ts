@@ -13,9 +13,9 @@ export const oauth_providers = sqliteTable(
     client_id: text().notNull(),
     auth_url: text().notNull(),
     token_url: text().notNull(),
-    /** Configured, or found by discovery when a token was first revoked. */
+    /** Endpoint of RFC 7009: configured, read by MCP discovery, or stored after the first revocation that called it. */
     revocation_url: text(),
-    /** Set for providers that were discovered. Responses that name another issuer are refused. */
+    /** Set by MCP discovery, cleared when `token_url` changes its origin. Redirects with another `iss` are refused. */
     issuer: text(),
     uses_pkce: integer({ mode: "boolean" }).notNull(),
     code_challenge_method: text().$type<"S256" | "plain">().notNull(),
@@ -42,11 +42,11 @@ export const oauth_tokens = sqliteTable(
       .notNull()
       .references(() => oauth_providers.id),
     provider_id: text().notNull(),
-    /** `user:{id}` or `key:{id}`: the principal that may use, change and delete the token. */
+    /** `user:{id}` or `key:{id}`: the principal that the token belongs to. */
     owner: text().notNull(),
-    /** User of the owner's agent; empty for the owner itself. */
+    /** Id of the user that the token is for, as the owner names its users; empty for the owner itself. */
     subject: text().notNull(),
-    /** The agent that the token is limited to; `null` for all agents of the owner. */
+    /** The agent that the token was made for; connections allow others. `null` for all agents of the owner. */
     agent_id: text(),
     provider_account_label: text(),
     scopes: text({ mode: "json" }).$type<string[]>().notNull(),
@@ -57,8 +57,8 @@ export const oauth_tokens = sqliteTable(
     /** Id of the encryption key of the grant in its object, as of the last reseal; `null` before. */
     key_id: text(),
     /**
-     * Time from which the owner may have left the workspace; set by triggers. A later time is that of the sweep's next
-     * try, or of the expiry of the owner's key.
+     * Time of the next check whether the owner is still in the workspace; `null` without one. Triggers and new tokens
+     * set the current time. The sweep sets the time of its next try, or the expiry of the owner's key.
      */
     left_at: text(),
     created_at: text().notNull(),
@@ -89,16 +89,16 @@ export const oauth_authorizations = sqliteTable(
     /** Hash of the state; `null` after its use. */
     state_sha256: text(),
     key_id: text().notNull(),
-    /** The PKCE verifier, sealed; without PKCE an empty one. Empty after the authorization has ended. */
+    /** The PKCE verifier (without PKCE an empty text), encrypted. Empty when the status is `completed` or `failed`. */
     ciphertext: text().notNull(),
     redirect_uri: text().notNull(),
-    /** Id of the token that the consent creates or replaces. */
+    /** Id of the token that the consent creates or renews. */
     token_id: text().notNull(),
     status: text().$type<"pending" | "exchanging" | "completed" | "failed">().notNull(),
     error: text(),
     created_at: text().notNull(),
     expires_at: text().notNull(),
-    /** Time of the sweep's next try to settle an exchange that a crash ended. */
+    /** Time of the sweep's next try to settle an exchange that a crash ended; `null` before the first. */
     next_attempt_at: text(),
   },
   (table) => [

@@ -8,7 +8,7 @@ import { AuthenticateRequest } from "../authorization-schema.ts";
 import { subjectOf } from "../owner.ts";
 import { authenticateUser } from "./authorization-service.ts";
 
-/** Props: the principal of a run, the user of the run, and the ids of its agent. */
+/** `caller`: the principal of a run. `user_id`: the user of the run. `agent_ids`: all ids of the run's agent. */
 type RunProps = { caller: Caller; origin: string; user_id: string | null; agent_ids: string[] };
 
 type Answer = { status: number; body: string; retry_after_seconds: number | null };

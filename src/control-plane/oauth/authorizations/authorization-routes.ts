@@ -18,13 +18,13 @@ export const authorizationRoutes = router();
 
 const operation = operationWithTag("OAuth");
 const unready = {
-  409: json(ErrorDetail, "The provider refused the client credentials"),
-  503: json(ErrorDetail, "The provider did not respond: retry after `Retry-After` seconds"),
+  409: json(ErrorDetail, "The provider refused the request, such as for wrong client credentials"),
+  503: json(ErrorDetail, "The provider is unavailable: retry after `Retry-After` seconds"),
 };
 
 const authenticate = operation("post", "/v2/auth/authenticate", "authenticateOAuth", {
   summary: "Get an OAuth token",
-  description: "Returns the caller's token, or a URL where the caller can consent.",
+  description: "Returns a token of the caller, or a URL where its user can consent.",
   request: { body: body(AuthenticateRequest) },
   responses: {
     200: json(Authentication, "The token, refreshed if needed, or the URL for the consent"),
@@ -35,7 +35,7 @@ const authenticate = operation("post", "/v2/auth/authenticate", "authenticateOAu
     ...unready,
     409: json(
       ErrorDetail,
-      "The provider refused the client credentials, or the user has 1000 tokens of it",
+      "The provider refused the request, such as for wrong client credentials, or the user has 1000 tokens of the provider",
     ),
   },
 });
@@ -46,7 +46,7 @@ authorizationRoutes.openapi(authenticate, async (c) => {
 
 const wait = operation("get", "/v2/auth/wait/{auth_id}", "waitForOAuth", {
   summary: "Wait for a consent",
-  description: "Returns when the consent ends or the time-out passes.",
+  description: "Returns when the consent ends or the timeout passes.",
   request: { params: AuthorizationPath, query: WaitQuery },
   responses: { 200: json(WaitResponse, "Status of the authorization"), ...unready },
 });

@@ -17,9 +17,9 @@ import { oauth_authorizations, oauth_connections, oauth_tokens } from "../table.
 import { readToken, type TokenRow } from "../tokens/token-service.ts";
 import { decideToken, type TokenRequest } from "./token-decision.ts";
 
-/** Maximum of tokens of one subject of an owner at one provider. Each request for a token reads all of them. */
+/** Maximum number of tokens of one subject of an owner at one provider. Each request for a token reads all of them. */
 const MAX_TOKENS = 1000;
-/** Maximum of pending consents of an owner, which may be the key of an app whose users consent. */
+/** Maximum number of pending consents of an owner. An owner may be the service key of an app with many users. */
 const MAX_CONSENTS = 1000;
 const CONSENTS = { name: "oauth_consents", calls: 100, in_s: 60 };
 const AUTHORIZATION_MS = 10 * 60 * 1000;
@@ -29,7 +29,7 @@ const STATE_LENGTH = 43;
 
 type AuthorizationRequest = { owner: string; subject: string; agent_id: string | null };
 
-/** Returns a token, or the URL at which the user consents. */
+/** Returns a token, the URL at which the user consents, or the status `connection_required`. */
 export async function authenticateUser(
   ctx: Context,
   input: AuthenticateRequest,
@@ -100,7 +100,7 @@ async function findTokens(
     .limit(MAX_TOKENS + MAX_CONSENTS);
 }
 
-/** Renewals are allowed. Pending consents do not count, so each of them may exceed the limit by a token. */
+/** Allows renewals at the limit. Pending consents do not count, so each of them may add one token beyond the limit. */
 function assertBelowLimit(
   renewed: TokenRow | null,
   tokens: readonly TokenRow[],
@@ -130,7 +130,10 @@ async function findConnected(
   return new Set(rows.map(({ token_id }) => token_id));
 }
 
-/** State and verifier are valid once, for ten minutes. The state is returned once and stored as a hash. */
+/**
+ * Stores a pending consent and returns its URL. State and verifier are valid once, for ten minutes. The state is
+ * returned once and stored as a hash.
+ */
 async function beginAuthorization(
   ctx: Context,
   provider: ProviderRow,
@@ -173,7 +176,7 @@ async function beginAuthorization(
   };
 }
 
-/** Deletes the oldest pending consents of an owner with too many. */
+/** Deletes the pending consents that are not among the newest `MAX_CONSENTS` authorizations of their owner. */
 function forgetOldest(ctx: Context, owner: string) {
   const isOwned = and(
     inWorkspace(ctx, oauth_authorizations),

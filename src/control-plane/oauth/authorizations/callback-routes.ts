@@ -11,7 +11,7 @@ import type { CallbackOutcome } from "./callback-service.ts";
 import { answerConsent, openConsent } from "./consent-service.ts";
 import { consentPage, endPage } from "./page.ts";
 
-/** Routes that browsers return to without a key, so they precede the authentication. */
+/** Routes that providers redirect browsers to. The browsers send no key, so these routes precede the authentication. */
 export const callbackRoutes = router();
 
 /** Pages have inline styles and a form, and no scripts. */
@@ -19,7 +19,7 @@ const securityHeaders = pageHeaders({ styleSrc: ["'unsafe-inline'"], formAction:
 for (const path of ["/v2/auth/callback/*", "/v2/auth/setup/*"])
   callbackRoutes.use(path, securityHeaders);
 
-/** Pages are not cached: their URL and their form have a code. */
+/** Pages are not cached, because their URL and their form contain an authorization code. */
 const NOT_CACHED = { "Cache-Control": "no-store" };
 
 const operation = operationWithTag("OAuth");
@@ -34,7 +34,7 @@ function page(description: string) {
 const responses = {
   200: page("Confirmation page"),
   400: page(
-    "Page with the reason why it was not connected. `GET /v2/auth/wait/{auth_id}` returns the same reason",
+    "Page with the reason why it was not connected. `GET /v2/auth/wait/{auth_id}` returns the same reason, unless `state` is unknown",
   ),
 };
 
@@ -90,8 +90,8 @@ callbackRoutes.openapi(confirm, async (c) => {
 });
 
 /**
- * Refuses forms of other origins (CSRF) by `Sec-Fetch-Site`, which older browsers do not send. `Origin` is "null" here,
- * because the page sends no referrer.
+ * Refuses forms of other origins (CSRF) by `Sec-Fetch-Site`. Accepts forms without the header, which older browsers do
+ * not send. `Origin` is "null" in every form, because the page sends no referrer.
  */
 function assertFormOrigin(headers: Headers): void {
   const site = headers.get("Sec-Fetch-Site");

@@ -21,7 +21,7 @@ export type CallbackOutcome = {
   provider_name: string | null;
 };
 
-/** Ends the authorization with the provider's response in the query. `state` identifies it, and is valid once. */
+/** Ends the authorization of `state` with the provider's response in the query. A `state` is valid once. */
 export async function finishAuthorization(
   env: Env,
   provider_id: string,
@@ -61,7 +61,10 @@ export async function submitCallback(
 
 type ClaimedAuthorization = { row: AuthorizationRow; provider: ProviderRow };
 
-/** Compare-and-set: returns the row only to the first caller with this state, and the provider as of the claim. */
+/**
+ * Compare-and-set: returns the row only to the first caller with this state, and the provider as of that moment. With a
+ * `requester`, the authorization must be that of the requester.
+ */
 async function claimAuthorization(
   db: Database,
   provider_id: string,
@@ -108,7 +111,10 @@ async function finish(
   };
 }
 
-/** Returns the provider's error, or why the response is not this provider's (`iss`, RFC 9207). */
+/**
+ * Returns why the response has no usable code: an error of the provider, another issuer (`iss`, RFC 9207), or no code.
+ * @returns `null` for a response whose code can be exchanged
+ */
 export function problemOf(query: CallbackQuery, { issuer }: ProviderRow): string | null {
   if (query.error !== undefined) return providerMessage(query) ?? "the provider refused";
   if (issuer !== null && query.iss !== undefined && !isSameIssuer(issuer, query.iss)) {

@@ -19,7 +19,7 @@ export type Question = {
   provider_id: string;
   provider_name: string;
   requester: Identity;
-  /** The requester's name for this user; empty for the requester. */
+  /** Id of the user that the token is for, as the requester names its users; empty for the requester itself. */
   subject: string;
   agent_id: string | null;
   scopes: readonly string[];
@@ -27,8 +27,9 @@ export type Question = {
 };
 
 /**
- * Opens the consent page after the provider's redirect. A link can reach another person, so the code is used
- * only after a confirmation.
+ * Returns the content of the consent page after the provider's redirect. The requester may have sent the link to
+ * another person, so the code is exchanged only after a confirmation.
+ * @returns the end of the authorization when it is not pending, or the response has no usable code
  */
 export async function openConsent(
   env: Env,

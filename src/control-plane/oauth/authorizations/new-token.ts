@@ -6,7 +6,7 @@ import { oauth_authorizations, oauth_tokens } from "../table.ts";
 
 export type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
 
-/** Records the stored grant. @returns `false` when its provider was deleted */
+/** Writes the row of a grant that its object has stored. @returns `false` when its provider was deleted */
 export async function saveToken(
   db: Database,
   row: AuthorizationRow,
@@ -24,7 +24,7 @@ export async function saveToken(
     updated_at: now,
   };
   const label = grant.account_label;
-  // Keeps the owner's label at a renewal.
+  // A renewal keeps the label that the token has.
   const kept_label = sql`coalesce(${oauth_tokens.provider_account_label}, ${label})`;
   const whose = { workspace_id, oauth_provider_id, provider_id, owner, subject, agent_id };
   const insert = db
@@ -46,7 +46,7 @@ export async function saveToken(
     .where(eq(oauth_authorizations.id, row.id));
   try {
     await (row.is_default
-      ? db.batch([insert, end, withoutDefault(db, row)])
+      ? db.batch([insert, end, clearOtherDefaults(db, row)])
       : db.batch([insert, end]));
     return true;
   } catch (error) {
@@ -55,7 +55,7 @@ export async function saveToken(
   }
 }
 
-function withoutDefault(
+function clearOtherDefaults(
   db: Database,
   row: Pick<
     AuthorizationRow,

@@ -20,7 +20,7 @@ export function endPage({ status, message, provider_name }: CallbackOutcome): st
   return page(title, `<p>${escapeHtml(message)}</p>`);
 }
 
-/** The page on which the person confirms the requester. */
+/** The page that names the requester and the access, with buttons to connect or cancel. */
 export function consentPage(question: Question): string {
   const { provider_id, provider_name, query } = question;
   const facts = factsOf(question).map(
@@ -35,7 +35,7 @@ export function consentPage(question: Question): string {
   return page(
     `Connect ${provider_name}?`,
     `<dl>${facts.join("")}</dl><p>${warning}</p>`,
-    // Relative, because a proxy may serve the API below a path.
+    // A relative URL, because a proxy may serve the API below a path.
     `<form method="post" action="../callback/${encodeURIComponent(provider_id)}/confirm">`,
     ...kept,
     '<button class="main" name="answer" value="connect">Connect</button>',

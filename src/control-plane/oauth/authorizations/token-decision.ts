@@ -16,7 +16,10 @@ export type TokenRequest = {
   force_new: boolean;
 };
 
-/** `consent` requests a new consent, which renews `token`, or adds a token when it is `null`. */
+/**
+ * `read` returns the token. `connect`: its owner must connect it to the agent first. `consent` requests a new consent,
+ * which renews `token`, or adds a token when it is `null`. `refuse`: `token_id` is none of the tokens.
+ */
 type TokenDecision<T> =
   | { do: "read" | "connect"; token: T }
   | { do: "consent"; token: T | null }

@@ -13,7 +13,7 @@ import { readToken } from "../tokens/token-service.ts";
 const POLL_MS = 200;
 const SLOWEST_POLL_MS = 1000;
 
-/** Maximum of waits of an owner in this isolate: after some seconds, each reads D1 once a second. */
+/** Maximum number of waits of an owner in this isolate: after some seconds, each reads D1 once a second. */
 const MAX_WAITS = 100;
 const RETRY_AFTER_SECONDS = 10;
 /**
@@ -42,7 +42,7 @@ export async function waitAuthorization(
     return await poll(ctx, auth_id, owner, wait.until_ms);
   } finally {
     own.delete(wait);
-    // After the end of this wait, another one may have removed it above, and the set may have been replaced.
+    // When its time has passed, another call may have removed this wait above, and the map may hold another set.
     if (own.size === 0 && waits.get(key) === own) waits.delete(key);
   }
 }
@@ -82,7 +82,7 @@ async function findAuthorization(ctx: Context, auth_id: string, owner: string) {
   return row;
 }
 
-/** @returns `null` while the authorization is pending */
+/** @returns `null` while the authorization is pending or exchanges its code */
 async function responseIfEnded(ctx: Context, row: AuthorizationRow): Promise<WaitResponse | null> {
   if (row.status === "failed") return waitResponse("failed", row.error);
   if (row.status === "completed") return completedResponse(ctx, row);

@@ -4,14 +4,17 @@ import { issuersOf, metadataUrls, ServerMetadata } from "./metadata.ts";
 import type { ProviderFailure } from "./provider-access.ts";
 import { callProvider } from "./provider-client.ts";
 
-/** Maximum time for all addresses of a document: other requests for a token wait while it is revoked. */
+/**
+ * Maximum time for all addresses of a document: refreshes of a token wait while its revocation discovers the endpoint.
+ */
 const DISCOVERY_MS = 10_000;
 
 type Discovered<T> = { ok: true; value: T | null } | ProviderFailure;
 
 /**
  * Fetches a published document.
- * @returns `null` as the value when it does not exist or has another shape; a failure when the host gives no answer
+ * @returns `null` as the value when it does not exist or has another shape; a failure when the host is unavailable or
+ * the request is not allowed
  */
 async function readDocument<T extends z.ZodType>(
   env: Env,
@@ -30,7 +33,7 @@ async function readDocument<T extends z.ZodType>(
   return { ok: true, value: parsed.success ? parsed.data : null };
 }
 
-/** Returns the document of the first address that has it for the wanted issuer. */
+/** Returns the first document that `isWanted` accepts, or `null` as the value. Stops at the first failure. */
 export async function readFirst<T extends z.ZodType>(
   env: Env,
   schema: T,

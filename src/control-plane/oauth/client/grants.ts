@@ -9,15 +9,18 @@ type Answer = { status: number; body: Fields; retry_after: string | null; host: 
 /** A token is refreshed a tenth of its life before it expires, and at most a minute before. */
 const MAX_MARGIN_MS = 60_000;
 const MARGIN_SHARE = 0.1;
-/** Providers send ten years and more for tokens that do not expire. The largest numbers exceed the range of `Date`. */
+/** Some providers send ten years and more for tokens without an end. The largest numbers exceed the range of `Date`. */
 const ENDLESS_SECONDS = 10 * 365 * 86_400;
 const MAX_LABEL = 200;
 const MAX_MESSAGE = 300;
-/** Pause after a provider that sends no Retry-After. */
+/** Pause before the next call of a provider that sends no Retry-After. */
 export const RETRY_AFTER_SECONDS = 30;
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
-/** Parses the response of a token endpoint. GitHub and Slack send errors with status 200. */
+/**
+ * Parses the response of a token endpoint. GitHub and Slack send errors with status 200. Slack has the token of a user
+ * in `authed_user`.
+ */
 export function readGrant(
   answer: Answer,
   now: number,

@@ -41,7 +41,9 @@ export function metadataUrls(issuer: string): string[] {
   ]);
 }
 
-/** Issuers that a token endpoint may belong to: its origin, then the folders above it, the shortest first. */
+/**
+ * At most six issuers that a token endpoint may belong to: its origin, then the folders above it, the shortest first.
+ */
 export function issuersOf(token_url: string): string[] {
   const { origin, pathname } = new URL(token_url);
   const parts = pathname.split("/").filter((part) => part !== "");
@@ -57,12 +59,15 @@ export function resourceMetadataUrls(server_url: string): string[] {
   return unique([`${base}${path}`, base]);
 }
 
-/** Returns `resource_metadata="..."` of a WWW-Authenticate header. */
+/** Returns `resource_metadata="..."` of a WWW-Authenticate header; `null` without it. */
 export function resourceMetadataOf(challenge: string | null): string | null {
   return /resource_metadata="([^"]+)"/i.exec(challenge ?? "")?.[1] ?? null;
 }
 
-/** Returns the resource indicator of a server: its URL without a fragment (RFC 8707). */
+/**
+ * Returns the resource indicator of a server (RFC 8707): its URL without a fragment, or its origin when the path is
+ * empty.
+ */
 export function resourceOf(server_url: string): string {
   const url = new URL(server_url);
   url.hash = "";

@@ -14,14 +14,14 @@ export type ProviderAccess = {
   resource: string | null;
 };
 
-/** A grant. The API returns only its access token, and only to the owner. */
+/** A grant. Its access token is returned to requests and runs of the owner only, its refresh token never. */
 export type Grant = {
   access_token: string;
   refresh_token: string | null;
   token_type: string;
   /** `null` when the provider sent no expiry. */
   expires_at: string | null;
-  /** Time of the next refresh, a little before the expiry. `null` without an expiry. */
+  /** Time from which a read refreshes the token, a little before the expiry. `null` without an expiry. */
   refresh_at: string | null;
   /** `null` when the provider sent no scope. */
   scopes: string[] | null;

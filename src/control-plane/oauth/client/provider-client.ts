@@ -22,7 +22,10 @@ type Request = {
   timeout_ms?: number;
 };
 
-/** Returns responses of any status. A request without a response is returned as a failure. */
+/**
+ * Returns a response of any status. Without a response the failure is `unavailable`; it is `refused` when the policy of
+ * egress refuses the URL, or the response is too large.
+ */
 export async function callProvider(
   env: Env,
   { method, url, headers, body, timeout_ms = LIMITS.timeout_ms }: Request,
@@ -46,7 +49,7 @@ export async function callProvider(
   }
 }
 
-/** Sends an exchange or a refresh to the token endpoint. */
+/** Sends the exchange of a code, or a refresh, to the token endpoint. */
 export async function requestGrant(
   env: Env,
   provider: ProviderAccess,
@@ -93,7 +96,10 @@ function formEncode(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);
 }
 
-/** Parses JSON, or a form, which some token endpoints send despite the Accept header. */
+/**
+ * Parses JSON, or a form, which some token endpoints send despite the Accept header. Other bodies, such as HTML, are
+ * empty.
+ */
 function parse(body: string): Record<string, unknown> {
   try {
     return fields(JSON.parse(body));

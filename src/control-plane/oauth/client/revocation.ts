@@ -1,7 +1,7 @@
 import { isTransient, providerMessage, text } from "./grants.ts";
 import type { ProviderAccess } from "./provider-access.ts";
 
-/** How a provider revokes tokens. `published`: RFC 7009, at the endpoint in its metadata, if there is one. */
+/** How a provider revokes tokens. `published`: RFC 7009, at the endpoint that its metadata names, if any. */
 type RevocationForm =
   | { kind: "rfc7009" | "slack" | "github"; url: string }
   | { kind: "published" }
@@ -44,7 +44,7 @@ export function revocationForm(provider: RevocableProvider): RevocationForm {
   }
 }
 
-/** An enterprise server has its API below its own host. */
+/** GitHub Enterprise Server has its API below its own host. */
 function githubUrl(token_url: URL, client_id: string): string {
   const base =
     token_url.hostname === "github.com" ? "https://api.github.com" : `${token_url.origin}/api/v3`;
@@ -88,8 +88,8 @@ function judgeSlack(status: number, ok: unknown, error: string | null): Verdict 
 }
 
 /**
- * A grant is gone when one of its tokens is: some providers revoke the others with it, and support only one kind of
- * token.
+ * Counts a grant as gone when one of its tokens is. Some providers revoke only one kind of token, and the other kind
+ * with it.
  */
 export function verdictOfGrant(verdicts: readonly Verdict[]): "gone" | "unsupported" {
   return verdicts.includes("gone") ? "gone" : "unsupported";

@@ -6,7 +6,7 @@ import { judge, refusalText, revocationForm, type Verdict, verdictOfGrant } from
 
 /**
  * `revoked`: the token is revoked, or unknown to the provider. `unsupported`: the provider has no revocation.
- * `revocation_url`: the endpoint of RFC 7009 that was called, `null` for other forms.
+ * `revocation_url`: the endpoint of RFC 7009 that was called, `null` when none was.
  */
 export type RevocationResult = {
   ok: true;

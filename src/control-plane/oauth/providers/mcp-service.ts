@@ -66,8 +66,8 @@ export async function discoverProvider(
 }
 
 /**
- * Reads the server's resource metadata (RFC 9728), from the URL in its challenge or a well-known one. Without metadata
- * the server is its own issuer.
+ * Returns the first authorization server in the resource metadata of the MCP server (RFC 9728). The URL of the metadata
+ * is in the server's challenge, or a well-known one. Without metadata, the origin of the MCP server is the issuer.
  */
 async function issuerOf(env: Env, mcp_server_url: string): Promise<string> {
   const answer = await callProvider(env, { method: "GET", url: mcp_server_url });

@@ -6,7 +6,7 @@ import type { ProviderPatchRequest } from "../provider-schema.ts";
 import { openCredentials, type ProviderRow, sealCredentials } from "../storage/rows.ts";
 import { oauth_providers } from "../table.ts";
 
-/** Tokens are sent to the revocation endpoint, which must not be another server than their token endpoint. */
+/** Requires the origin of `token_url` for the revocation endpoint, because tokens are sent there. */
 export function assertSameOrigin(
   token_url: string,
   revocation_url: string | null | undefined,
@@ -46,7 +46,8 @@ export async function buildProviderUpdate(env: Env, row: ProviderRow, patch: Pro
     ...sealed,
     updated_at: new Date().toISOString(),
   };
-  // Compare-and-set: secret and headers are sealed together for one token endpoint. Another request may change each.
+  // Compare-and-set: secret and headers are encrypted together, for one token endpoint. The update must not undo a
+  // concurrent change of one of them, or combine the credentials with another endpoint.
   const isStored =
     sealed || token_url
       ? and(
@@ -57,7 +58,10 @@ export async function buildProviderUpdate(env: Env, row: ProviderRow, patch: Pro
   return { change, changesOrigin, isStored };
 }
 
-/** @returns `null` when the credentials stay as they are */
+/**
+ * Encrypts the changed credentials. A `token_url` of another origin drops the stored headers.
+ * @returns `null` when the credentials stay as they are
+ */
 async function sealChanged(
   env: Env,
   row: ProviderRow,

@@ -28,7 +28,7 @@ const taken = {
   ),
 };
 const down = {
-  503: json(ErrorDetail, "The server did not respond: retry after `Retry-After` seconds"),
+  503: json(ErrorDetail, "The server is unavailable: retry after `Retry-After` seconds"),
 };
 
 const list = operation("get", "/v2/auth/providers", "listOAuthProviders", {
@@ -75,7 +75,7 @@ providerRoutes.openapi(get, async (c) =>
 const update = operation("patch", "/v2/auth/providers/{provider_id}", "updateOAuthProvider", {
   summary: "Update an OAuth provider",
   description:
-    "`null` leaves a field unchanged. A `token_url` of another origin needs the client secret again, because the secret is sent there.",
+    "`null` leaves a field unchanged. A `token_url` of another origin needs the client secret again, if one is stored, because it is sent there.",
   request: { params: ProviderPath, body: body(ProviderPatchRequest) },
   responses: {
     200: json(Provider, "The updated provider"),
@@ -92,7 +92,8 @@ providerRoutes.openapi(update, async (c) => {
 
 const remove = operation("delete", "/v2/auth/providers/{provider_id}", "deleteOAuthProvider", {
   summary: "Delete an OAuth provider",
-  description: "Revokes and deletes its tokens too.",
+  description:
+    "Revokes and deletes its tokens first. A token that the provider refuses to revoke is deleted without revocation.",
   request: { params: ProviderPath },
   responses: {
     200: json(ProviderDeletion, "Deleted"),

@@ -33,7 +33,7 @@ import {
 import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts";
 import { assertSameOrigin, buildProviderUpdate } from "./provider-change.ts";
 
-/** Maximum of providers in a workspace: the list has no pages. */
+/** Maximum number of providers in a workspace: the list has no pages. */
 const MAX_PROVIDERS = 500;
 
 type NewProvider = Omit<
@@ -109,7 +109,7 @@ export async function getProvider(ctx: Context, provider_id: string): Promise<Pr
   return Provider.parse(await needProvider(ctx, provider_id));
 }
 
-/** Deletes pending consents too: they began with the former provider. */
+/** Deletes pending consents too: they began with the former settings. */
 export async function updateProvider(
   ctx: Context,
   provider_id: string,
@@ -150,7 +150,7 @@ function notUpdated(before: ProviderRow, now: ProviderRow): AppError {
   return new AppError("conflict", text);
 }
 
-/** SQL condition: the provider has no tokens, and no exchange that sends its code to the present origin. */
+/** SQL condition: the provider has no tokens, and no exchange that sends its code to the stored `token_url`. */
 function hasNoGrants({ db }: Context, id: string) {
   const one = { one: sql`1` };
   const tokens = db.select(one).from(oauth_tokens).where(eq(oauth_tokens.oauth_provider_id, id));
@@ -159,8 +159,8 @@ function hasNoGrants({ db }: Context, id: string) {
 }
 
 /**
- * Revokes every grant of the provider first. An unavailable provider keeps its row and its other grants. A grant that
- * the provider refuses to revoke is deleted without revocation.
+ * Revokes every grant of the provider first. Stops with an error when the provider is unavailable: its row and the
+ * remaining grants stay. A grant that the provider refuses to revoke is deleted without revocation.
  */
 export async function deleteProvider(ctx: Context, provider_id: string): Promise<ProviderDeletion> {
   assertMay(ctx, "delete");
@@ -171,7 +171,7 @@ export async function deleteProvider(ctx: Context, provider_id: string): Promise
     .from(oauth_tokens)
     .where(eq(oauth_tokens.oauth_provider_id, row.id));
   const counts = await deleteGrants(ctx, row, tokens);
-  // An exchange that crashed may have stored a grant without a token.
+  // An exchange that crashed may have stored a grant that has no token row.
   const exchanges = await ctx.db
     .select({ id: oauth_authorizations.token_id })
     .from(oauth_authorizations)

@@ -16,7 +16,10 @@ import { tokenObject } from "./stub.ts";
 
 export type RevocationOutcome = RevocationResult["outcome"];
 
-/** Revokes at the provider first, then deletes the grant. Each step is idempotent. */
+/**
+ * Revokes a token at its provider, then deletes its grant and its rows. Each step is idempotent.
+ * @returns a failure, with the token kept, when the provider does not revoke it
+ */
 export async function deleteOne(
   env: Env,
   db: Database,
@@ -28,7 +31,7 @@ export async function deleteOne(
   if (!answer.ok) return answer;
   await rememberRevocation(db, provider, answer.revocation_url);
   await dropRows(db, token_id);
-  // A consent that ended during the deletion may have stored another grant, whose row is deleted now.
+  // A consent that ended during the deletion may have stored another grant, and its row is deleted too.
   if (!(await hasSome(db, oauth_tokens, eq(oauth_tokens.id, token_id)))) {
     await tokenObject(env, token_id).revoke(token_id, access);
   }
@@ -37,7 +40,7 @@ export async function deleteOne(
 
 export type Counts = { revoked: number; not_revoked: number };
 
-/** Revokes every token, even when one fails. @throws the first failure at the end */
+/** Revokes and deletes every token, even when one fails. @throws the first failure at the end */
 export async function deleteMany(
   ctx: Context,
   tokens: readonly { id: string; provider: ProviderRow }[],
@@ -64,13 +67,13 @@ export function auditDeletion(ctx: Context, token_id: string): void {
   ctx.audited.push({ name: "token_id", id: token_id });
 }
 
-/** Deletes a token whose provider refuses to revoke it. */
+/** Deletes a token without revocation, because its provider refuses to revoke it. */
 export async function deleteUnrevoked(env: Env, db: Database, token_id: string): Promise<void> {
   await tokenObject(env, token_id).delete();
   await dropRows(db, token_id);
 }
 
-/** Keeps an authorization that exchanges its code: the grant that it stores has no other row yet. */
+/** Deletes the rows of a token. Keeps an authorization that exchanges its code: its grant may have no other row yet. */
 async function dropRows(db: Database, token_id: string): Promise<void> {
   const isOver = and(
     eq(oauth_authorizations.token_id, token_id),

@@ -1,6 +1,6 @@
-// Triggers mark tokens with `left_at`: those of a person who leaves a workspace or gets another organization role, and
-// those of a service key that is revoked or deleted. A new token is marked too. For an owner who is present, the sweep
-// replaces the mark: with the expiry of the owner's key, or with `NULL`.
+// Triggers mark tokens with `left_at`: those of a person who leaves a workspace, is deleted or gets another
+// organization role, and those of a service key that is revoked or deleted. A new token is marked too. For an owner who
+// is still in the workspace, the sweep replaces the mark by the expiry of the owner's key, or by `NULL`.
 import { and, asc, eq, lte, not, type SQL, sql } from "drizzle-orm";
 import { type Database, database } from "../../../shared/context.ts";
 import { log } from "../../../shared/log.ts";
@@ -12,12 +12,15 @@ import type { ProviderRow } from "./rows.ts";
 
 type LeftToken = { id: string; provider: ProviderRow };
 
-/** Marked tokens whose owners one tick checks. */
+/** Maximum number of marked tokens whose owners one tick checks. */
 const CHECKED_AT_ONCE = 10_000;
-/** Each takes up to five statements of D1. An invocation has 1000, which all jobs of a tick share. */
+/**
+ * Maximum number of tokens that one tick revokes. Each takes up to five statements of D1. An invocation may send 1000,
+ * and all jobs of a tick share them.
+ */
 const REVOKED_EACH_TICK = 100;
 const AT_ONCE = 20;
-/** Time until the next try, for a provider that is unavailable. */
+/** Time until the next try, after the provider was unavailable or the deletion failed. */
 const RETRY_MS = 60 * 60 * 1000;
 
 /** Revokes the marked tokens at their providers, and deletes them, unless their owners are in the workspace. */

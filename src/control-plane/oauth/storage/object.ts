@@ -8,7 +8,7 @@ import { type RevocationResult, revokeGrant } from "../client/revoke.ts";
 type Times = Pick<Grant, "expires_at" | "refresh_at">;
 type PlainTokens = Pick<Grant, "access_token" | "refresh_token" | "token_type">;
 type OpenedToken = Times & PlainTokens;
-/** The times are plain. `tokens` are `PlainTokens`, sealed. */
+/** The times are not encrypted. `tokens` are `PlainTokens`, encrypted. */
 type StoredToken = Times & { tokens: SealedText };
 
 export type TokenResult =
@@ -16,16 +16,18 @@ export type TokenResult =
       ok: true;
       access_token: string;
       expires_at: string | null;
-      /** Result of a refresh, also for callers that waited for that of another; `null` without one. */
+      /** Set when this call refreshed the token, or waited for a refresh of another call; otherwise `null`. */
       refreshed: { scopes: string[] | null } | null;
     }
   | ProviderFailure;
 
 const GRANT_KEY = "grant";
 
-/** Holds the grant of one token, whose id is the object's name. Only this object refreshes and revokes it. */
+/**
+ * Holds the grant of one token. The token id is the object's name. Only this object refreshes and revokes the grant.
+ */
 export class TokenObject extends DurableObject<Env> {
-  /** Runs one operation at a time: a refresh during a revocation would leave a new token that is not revoked. */
+  /** Runs one change of the grant at a time: a refresh during a revocation would leave a new, valid token. */
   readonly #queue = new SerialQueue();
   #refreshing: Promise<TokenResult> | null = null;
 
@@ -48,7 +50,7 @@ export class TokenObject extends DurableObject<Env> {
 
   /**
    * Revokes the token at the provider, then deletes it.
-   * @returns `revoked` when no token is stored: it was revoked before
+   * @returns `revoked` also when no grant is stored, because a repeated call succeeds
    */
   async revoke(
     token_id: string,

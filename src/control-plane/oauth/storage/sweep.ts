@@ -8,12 +8,15 @@ import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts
 import { openProvider, type ProviderRow, sealOwner } from "./rows.ts";
 import { tokenObject } from "./stub.ts";
 
-/** Time for which clients can read an authorization after its expiry. An exchange that takes longer is settled. */
+/**
+ * Time for which clients can read an authorization after its expiry. Afterwards the sweep settles an unfinished
+ * exchange.
+ */
 const KEEP_MS = 60 * 60 * 1000;
-/** How long an unreachable provider delays the deletion of an unused grant. */
+/** Time after the expiry of an authorization for which a failed revocation delays the deletion of its unused grant. */
 const GIVE_UP_MS = 24 * KEEP_MS;
 const BATCH = 10_000;
-/** Pause before the next try to settle an exchange, whose provider may be unreachable or refuse. */
+/** Pause between two tries to settle an exchange. */
 const RETRY_MS = KEEP_MS;
 const ORPHANS_EACH_TICK = 50;
 const AT_ONCE = 10;
@@ -97,8 +100,8 @@ async function revokeOrphan(
 }
 
 /**
- * Encrypts credentials of providers and grants again after a rotation of keys. Verifiers are left out: they are valid
- * for ten minutes.
+ * Encrypts credentials of providers, and grants, with the current key after a rotation of keys. Leaves out PKCE
+ * verifiers, because they are valid for ten minutes only.
  */
 export async function resealGrants(env: Env): Promise<void> {
   await resealRows<ProviderRow>(env, oauth_providers, ({ id }) => sealOwner(id));

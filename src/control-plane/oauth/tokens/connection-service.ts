@@ -9,6 +9,7 @@ import { oauth_connections, oauth_tokens } from "../table.ts";
 import { Connection, type ConnectionsList } from "../token-schema.ts";
 import { needOwnToken } from "./token-service.ts";
 
+/** Maximum number of connections of a token. */
 const MAX_CONNECTIONS = 100;
 
 /** Lists the caller's connections only: those of others would show the labels of their accounts. */

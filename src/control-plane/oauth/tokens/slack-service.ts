@@ -6,7 +6,7 @@ import { deleteMany } from "../storage/deletion.ts";
 import { oauth_providers, oauth_tokens } from "../table.ts";
 import type { TokenExists } from "../token-schema.ts";
 
-/** Returns whether any member of the workspace has a token of a Slack provider. */
+/** Returns whether any user or service key of the workspace has a token of a provider with the type `slack`. */
 export async function hasSlackToken(ctx: Context): Promise<TokenExists> {
   assertMay(ctx, "read");
   return { has_token: (await slackTokens(ctx).limit(1)).length > 0 };

@@ -28,7 +28,7 @@ const kept = {
   409: json(ErrorDetail, "The provider refused to revoke the token, which is kept"),
   503: json(
     ErrorDetail,
-    "The provider did not respond, and the token is kept: retry after `Retry-After` seconds",
+    "The provider is unavailable, and the token is kept: retry after `Retry-After` seconds",
   ),
 };
 
@@ -68,7 +68,7 @@ tokenRoutes.openapi(exists, async (c) =>
 
 const slackExists = operation("get", "/v2/auth/tokens/workspace/slack/exists", "hasSlackToken", {
   summary: "Check for Slack tokens",
-  description: "Reports whether any user of the workspace has a Slack token.",
+  description: "Reports whether any user or service key of the workspace has a Slack token.",
   responses: { 200: json(TokenExists, "Whether a token exists") },
 });
 tokenRoutes.openapi(slackExists, async (c) => c.json(await hasSlackToken(c.var.ctx), 200));
@@ -77,7 +77,8 @@ const SlackDeleted = TokenDeletion.omit({ provider_id: true }).openapi("SlackTok
 
 const removeSlack = operation("delete", "/v2/auth/tokens/workspace/slack", "deleteSlackTokens", {
   summary: "Delete all Slack tokens",
-  description: "Revokes and deletes the Slack tokens of all users of the workspace. For admins.",
+  description:
+    "Revokes and deletes the Slack tokens of all users and service keys of the workspace. For admins.",
   responses: { 200: json(SlackDeleted, "Deleted"), ...kept },
 });
 tokenRoutes.openapi(removeSlack, async (c) => c.json(await deleteSlackTokens(c.var.ctx), 200));
@@ -88,7 +89,7 @@ const update = operation(
   "updateOAuthTokenMetadata",
   {
     summary: "Update OAuth token metadata",
-    description: "Sets the label of a token, or makes it the default.",
+    description: "Sets the label of a token, and whether it is the default.",
     request: { params: TokenPath, body: body(TokenMetadata) },
     responses: { 200: json(TokenSummary, "The updated token") },
   },

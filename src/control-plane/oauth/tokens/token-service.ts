@@ -66,7 +66,7 @@ export async function hasToken(ctx: Context, provider_id: string): Promise<Token
   return { has_token: rows.length > 0 };
 }
 
-/** Needs no right to write, and so do the deletions below, because the token is the caller's own. */
+/** Requires the right to read only, as do the deletions below: the token is the caller's own. */
 export async function updateTokenMetadata(
   ctx: Context,
   token_id: string,
@@ -104,7 +104,7 @@ export async function deleteToken(ctx: Context, token_id: string): Promise<Revoc
   return answer.outcome;
 }
 
-/** Revokes all tokens of the caller, for every agent. Continues when one fails. */
+/** Revokes and deletes all tokens that the caller has of a provider, for every agent. Continues when one fails. */
 export async function deleteTokens(ctx: Context, provider_id: string): Promise<TokenDeletion> {
   assertMay(ctx, "read");
   const provider = await needProvider(ctx, provider_id);
@@ -135,7 +135,7 @@ async function providerOf(ctx: Context, token: TokenRow): Promise<ProviderRow> {
   throw notFound("OAuth token", token.id);
 }
 
-/** SQL condition: the caller owns the token. For other callers, admins included, it does not exist. */
+/** SQL condition: the caller owns the token. Admins do not own the tokens of others. */
 function isOwn(ctx: Context, also: SQL | "" | undefined): SQL | undefined {
   return and(
     inWorkspace(ctx, oauth_tokens),
