@@ -1,7 +1,10 @@
 import type { Actor, Caller, Role } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 
-/** A workspace that a credential reaches. Its fields are `null` when a valid credential reaches none. */
+/**
+ * A workspace that a credential reaches. `workspace_id`, `workspace_name` and `role` are `null` when a valid credential
+ * reaches none.
+ */
 export type Reach = {
   /** Differs between organizations: a person is a separate user in each. */
   actor: Actor;
@@ -24,7 +27,10 @@ export type Credential = {
 const SPECIFY =
   "requires workspace specification: send the id of a workspace in the X-Tenant-Id header.";
 
-/** Selects the workspace of a request. With a `tenant`, `reaches` contains no other workspace. */
+/**
+ * Selects the workspace of a request. With a `tenant`, `reaches` contains no other workspace.
+ * @throws AppError `forbidden` for none, for several, and for an organization-wide key without a `tenant`
+ */
 export function chooseWorkspace(credential: Credential, tenant: string | null): Caller {
   const reached = credential.reaches.flatMap(
     ({ organization_id, plan, workspace_id, role, actor }) =>
@@ -44,7 +50,7 @@ export function chooseWorkspace(credential: Credential, tenant: string | null): 
   return first;
 }
 
-/** Returns whether the credential reaches any workspace. A person who reaches none gets no session. */
+/** Returns whether the credential reaches any workspace. */
 export function reachesWorkspace({ reaches }: Credential): boolean {
   return reaches.some(({ workspace_id }) => workspace_id !== null);
 }

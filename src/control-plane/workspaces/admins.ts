@@ -10,8 +10,8 @@ import { api_keys, users } from "./table.ts";
 type Scope = { organization_id: string; workspace_id: string | SQL | null };
 
 /**
- * Asserts that the caller is an admin, and reads its credential from D1 once more, for operations on keys and members:
- * a revoked principal that is still cached must not create a key that outlives it.
+ * Asserts that the caller is an admin, and reads its credential from D1 again. For operations on keys and members: a
+ * revoked principal that is still cached must not create a key, because the key would outlive it.
  */
 export async function assertAdmin(ctx: Context): Promise<void> {
   assertMay(ctx, "admin");
@@ -19,8 +19,8 @@ export async function assertAdmin(ctx: Context): Promise<void> {
 }
 
 /**
- * Asserts that the caller is an organization-wide service key with the role admin, or a user whose organization role is
- * admin, also by a personal key.
+ * Asserts that the caller is one of two kinds of admins: an organization-wide service key with the role admin, or a
+ * user with the organization role admin. A personal key counts as its user.
  */
 export async function assertOrganizationAdmin(ctx: Context): Promise<void> {
   await assertAdmin(ctx);
@@ -31,8 +31,8 @@ export async function assertOrganizationAdmin(ctx: Context): Promise<void> {
 }
 
 /**
- * SQL condition: the workspace, or the organization when `workspace_id` is `null`, has an admin other than `except_id`,
- * which is a key or a user. Users count only when they have signed in or have an active personal key.
+ * SQL condition: the workspace, or the organization when `workspace_id` is `null`, has an admin other than the key or
+ * user `except_id`. Users count only when they are bound to a person or have an active personal key.
  */
 export function hasOtherAdmin({ organization_id, workspace_id }: Scope, except_id: string): SQL {
   const now = new Date().toISOString();

@@ -31,7 +31,10 @@ const API_KEY_START = "lsv2_";
 const NO_ISSUER =
   "Bearer tokens of users are not accepted: OIDC_ISSUER is not configured. Send an API key as X-Api-Key.";
 
-/** The credential that authenticated a caller. Not a field of the caller, which is stored with runs. */
+/**
+ * Credentials of the callers that this isolate has authenticated. Not a field of the caller, which is stored with runs.
+ * `ends_at_ms` is `Infinity` for a credential that does not expire.
+ */
 const credentials = new WeakMap<Caller, { text: string; ends_at_ms: number }>();
 
 export const authenticate = createMiddleware<AppEnv>(async (c, next) => {
@@ -52,8 +55,8 @@ async function findCaller(env: Env, headers: Headers, assertRate: () => void): P
 }
 
 /**
- * Reads the credential of a request without the cache, with the workspaces that it reaches. A request with
- * `X-Tenant-Id` gets only that workspace.
+ * Reads the credential of a request without the cache, with at most `max_reaches` of the workspaces that it reaches.
+ * With `X-Tenant-Id`, only that workspace is returned.
  */
 export function resolvePrincipal(
   env: Env,
@@ -81,8 +84,8 @@ export async function assertStillAuthenticated({ env, db, caller }: Context): Pr
 }
 
 /**
- * Reads from D1 when the credential of a caller expires: its key or token, or the overlap of a rotated secret. For a
- * session it is the key's expiry.
+ * Reads from D1 when the credential of a caller expires: its key or token, or the overlap of a rotated secret. A
+ * session counts with the expiry of its key, and without one when a person signed in at the issuer.
  * @returns ISO time, `null` when it does not expire or is not known
  */
 export async function readCredentialExpiry({ env, caller }: Context): Promise<string | null> {
@@ -172,14 +175,14 @@ async function findByJwt(
   throw new AppError("unauthenticated", text);
 }
 
-/** @returns `null` when the caller was not authenticated in this isolate, as behind an agent's own HTTP app. */
+/** @returns `null` for a caller that this isolate has not authenticated, such as that of an agent's own HTTP app */
 export function credentialOf(caller: Caller): string | null {
   return credentials.get(caller)?.text ?? null;
 }
 
 /**
- * Returns when the credential of a caller expires, and a session at the latest with its cookie, as this isolate has read
- * it.
+ * Returns when the credential of a caller expires, as this isolate has last read it. A session ends with its key, and
+ * at the latest with its cookie.
  * @returns epoch milliseconds, `null` when it does not expire or is not known
  */
 export function credentialEndOf(caller: Caller): number | null {
@@ -188,8 +191,8 @@ export function credentialEndOf(caller: Caller): number | null {
 }
 
 /**
- * Throws when a credential is no longer accepted: its token may expire, or its secret be rotated, while its principal
- * stays active.
+ * Throws when a credential is no longer accepted. A token may expire, or a secret be rotated, while the principal stays
+ * active.
  */
 export async function assertCredentialValid(
   env: Env,

@@ -43,14 +43,17 @@ export const principals = new RecordCache<CachedPrincipal>({
   scopeOf: ({ organization_id }) => organization_id,
 });
 
-/** Called after every change of keys, members and sessions. Other isolates learn of it from the feed of changes. */
+/**
+ * Called after each change of an existing key, a member or a session, and after an accepted invitation. Other isolates
+ * poll D1, where triggers record changes of keys, members and sessions.
+ */
 export function forgetCallers(): void {
   callers.forget(() => true);
   principals.forget(() => true);
   changeFeed.noteChanges(null);
 }
 
-/** Returns the first of the ISO times, in epoch milliseconds. */
+/** Returns the earliest of the ISO times in epoch milliseconds, `Infinity` when all are `null`. */
 export function endOf(times: readonly (string | null)[]): number {
   return Math.min(...times.map((at) => (at === null ? Number.POSITIVE_INFINITY : Date.parse(at))));
 }

@@ -1,6 +1,9 @@
 export type Region = { name: string; url: string };
 
-/** Without an audience, a token that the issuer made for any other application would be accepted here. */
+/**
+ * Returns the problem of the variables, `null` without one. An issuer needs an audience, because it may issue tokens
+ * for other applications too.
+ */
 export function configurationProblem({
   OIDC_ISSUER = "",
   OIDC_AUDIENCE = "",

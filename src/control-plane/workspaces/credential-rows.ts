@@ -31,7 +31,10 @@ export function isActiveKey(): SQL | undefined {
   );
 }
 
-/** Returns a row for each workspace that the key reaches, and a row without a workspace when it reaches none. */
+/**
+ * Returns a row for each workspace that the key reaches, at most `max_reaches`, the newest workspace first. A key that
+ * reaches none has one row without a workspace.
+ */
 export function keyRows(
   db: Database,
   isMeant: SQL | undefined,
@@ -77,7 +80,10 @@ export function keyRows(
     .limit(max_reaches);
 }
 
-/** Returns a row for each workspace that each user reaches, and a row without a workspace for one who reaches none. */
+/**
+ * Returns a row for each workspace that each user reaches, at most `max_reaches`, the newest workspace first. A user
+ * who reaches none has one row without a workspace.
+ */
 export function personRows(
   db: Database,
   isMeant: SQL | undefined,

@@ -13,7 +13,7 @@ type KeyQuery = { sha256: string | null; tenant: string | null; max_reaches: num
 const MAX_REACHES = 2;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Finds the key of a secret, or of the secret before its rotation while both are valid. */
+/** Finds the active key of a secret. The secret before a rotation counts until `previous_expires_at`. */
 export function findApiKey(
   db: Database,
   sha256: string,
@@ -85,7 +85,7 @@ async function bindOldest(
   return bound?.id;
 }
 
-/** Finds what the principal of an earlier request may do now in that request's workspace. */
+/** Finds the present reaches of the principal of an earlier request, in the workspace of that request. */
 export async function findPrincipal(
   db: Database,
   { actor, workspace_id: tenant }: { actor: Actor; workspace_id: string | null },
@@ -132,7 +132,7 @@ async function findPerson(
   return { actor: first.actor, is_organization_wide: false, expires_at: null, reaches };
 }
 
-/** Writes `last_used_at` at most once a day: a write for each request would cost more than the request. */
+/** Writes `last_used_at` only when it is a day old: a write for each request would cost more than the request. */
 async function recordUse(
   db: Database,
   { key_id, last_used_at }: { key_id: string; last_used_at: string | null },

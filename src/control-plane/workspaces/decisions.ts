@@ -7,9 +7,10 @@ import { users, workspaces } from "./table.ts";
 /** A user of an organization, and the workspaces that it reaches. */
 export type PersonReach = { user_id: string; workspace_ids: string[] };
 
-/** A change that a person made outside of any workspace. */
+/** A change that a person made without a workspace: of an invitation, or of the membership in an organization. */
 type Decision = { request_id: string; action: string; resource: { name: string; id: string } };
 
+/** Status of the responses of operations on invitations. */
 const STATUS = 204;
 
 export async function findReach(db: Database, user_id: string): Promise<PersonReach> {

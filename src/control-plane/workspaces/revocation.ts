@@ -12,9 +12,9 @@ import { assertCachedPrincipal, isRevocable } from "./service.ts";
 const CHECK_MS = 4000;
 
 /**
- * Ends responses that outlive their request once the caller may not act any more: streams and sockets of agents,
- * of their own HTTP apps, and long polls. An expired token and a rotated secret end them too. The check runs in the
- * Worker, so that objects with idle sockets hibernate.
+ * Ends responses that outlive their request when the caller may no longer act: streams and sockets of agents and of
+ * their HTTP apps, and long polls. An expired token and a rotated secret end them too. The check runs in the Worker, so
+ * that objects with idle sockets hibernate.
  */
 export const endWithPrincipal = createMiddleware<AppEnv>(async (c, next) => {
   await next();
@@ -31,7 +31,8 @@ export const endWithPrincipal = createMiddleware<AppEnv>(async (c, next) => {
 
 function endStream(response: Response, watch: StreamWatch): Response {
   const { body, headers } = response;
-  // Long polls and apps of agents set an encoding, `identity` or their own: see `run-http.ts` and `access/app.ts`.
+  // Long polls and HTTP apps of agents set an encoding: see `agent-server/threads/api/run-http.ts` and
+  // `agent-server/access/app.ts`.
   const isStream =
     headers.get("Content-Type")?.startsWith("text/event-stream") === true ||
     headers.has("Content-Encoding");

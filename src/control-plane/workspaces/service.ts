@@ -49,7 +49,10 @@ function assertRole({ role }: Caller, current: Caller): void {
   throw new AppError("unauthenticated", text);
 }
 
-/** Returns the principal of an earlier request with the lower of the role that it had and the role that it has now. */
+/**
+ * Returns the principal of an earlier request, from D1, with the lower of its former and its present role.
+ * @throws AppError when its key is revoked or expired, or its user is not a member any more
+ */
 export async function findActivePrincipal(db: Database, caller: Caller): Promise<Caller> {
   if (!isRevocable(caller)) return caller;
   return withLowerRole(caller, await readPrincipal(db, caller));

@@ -10,14 +10,17 @@ import { AppError } from "../../shared/errors.ts";
 const Person = z.object({ subject: z.string(), email: z.string().nullable() });
 export type Person = z.infer<typeof Person>;
 
-/** A session of the console. The principal signed in with a key, which its hash names, or as a person at the issuer. */
+/** A session of the console. `principal` is the hash of the key that signed in, or a person at the issuer. */
 const Session = z.object({
   principal: z.union([z.object({ sha256: z.string() }), Person]),
   expires_at: z.string(),
 });
 export type ConsoleSession = z.infer<typeof Session>;
 
-/** Prefix of a sealed session. `access/request.ts` withholds credentials that begin with it from agents. */
+/**
+ * Prefix of sealed tokens: sessions of the console, and sign-ins in progress. `agent-server/access/request.ts`
+ * withholds credentials that begin with it from agents.
+ */
 export const SESSION_START = "hds_";
 
 /** `__Host-`: set by this host over a secure connection, and for no other host. */
@@ -79,7 +82,7 @@ export function setCookie(
   return `${name}=${value}; Path=/; Max-Age=${max_age_s}; Secure; HttpOnly; SameSite=${same_site}`;
 }
 
-/** Returns a cookie that `sealToken` has made. */
+/** Returns the value of a cookie that begins like a sealed token, `null` without such a cookie. */
 export function cookieOf(headers: Headers, name: string): string | null {
   const cookies = (headers.get("Cookie") ?? "").split(/; */);
   const value = cookies.find((cookie) => cookie.startsWith(`${name}=`));
@@ -88,9 +91,9 @@ export function cookieOf(headers: Headers, name: string): string | null {
 }
 
 /**
- * Turns the cookie of the console into a bearer token, unless the request has a credential. The cookie counts only with
- * `X-Heddle-Console`, which only pages of this origin can send: another origin needs a preflight, whose answer allows
- * no cookies.
+ * Turns the cookie of the console into a bearer token, unless the request has a credential. The cookie counts only in
+ * requests of pages of this origin, with `X-Heddle-Console` and `Sec-Fetch-Site`. Another origin cannot send the first
+ * without a preflight, and the response to a preflight allows no cookies.
  */
 export const acceptSessionCookie = createMiddleware<AppEnv>(async (c, next) => {
   const token = sessionTokenOf(c.req.raw.headers);

@@ -43,7 +43,7 @@ export const users = sqliteTable(
     email: text().notNull(),
     /**
      * The person that the user is bound to, by a first sign-in or bearer token, or an accepted invitation; `null`
-     * before. A bound user is not found by its email any more.
+     * before. A sign-in does not find a bound user by its email.
      */
     oidc_subject: text(),
     /** An admin of the organization is an admin of each of its workspaces. */
@@ -77,8 +77,8 @@ export const ended_sessions = sqliteTable(
     /** Hash of the token. */
     sha256: text().notNull(),
     /**
-     * An organization of the principal; empty when it reached no workspace. A trigger records a change of the
-     * organization, so that isolates read its callers again.
+     * An organization of the principal; empty when it was in none. A trigger records a change of the organization:
+     * isolates then read its callers again.
      */
     organization_id: text().notNull(),
     expires_at: text().notNull(),
@@ -111,7 +111,7 @@ export const api_keys = sqliteTable(
     created_by: text(),
     created_at: text().notNull(),
     expires_at: text(),
-    /** Exact to a day: one write a day and key. */
+    /** Written once a day, so the latest use may be up to a day later. */
     last_used_at: text(),
     revoked_at: text(),
     previous_sha256: text().unique(),

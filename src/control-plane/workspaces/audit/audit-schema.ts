@@ -22,7 +22,7 @@ export const AuditLog = namedObject("AuditLog", {
   id: Uuid.describe("Id of the entry"),
   created_at: CreatedAt,
   request_id: Uuid.describe(
-    "`X-Request-Id` of the response. For an invitation that a sign-in accepted, an id that no response has",
+    "`X-Request-Id` of the response. For an invitation that a sign-in or a bearer token accepted, an id that no response has",
   ),
   action: textField("`operationId` of the request", "createDeployment"),
   actor_type: z.enum(["api_key", "user", "system"]).describe("Kind of the caller"),
@@ -41,7 +41,7 @@ export const AuditLog = namedObject("AuditLog", {
       }),
     )
     .describe(
-      "Ids in the path and the query, `id` and `provider_id` of the created resource, and ids of deleted OAuth tokens. For deleted traces: the project, the trace ids, the number of runs, and the SHA-256 of each value that is not an id",
+      "Ids in the path and the query, `id` and `provider_id` in the response to a POST request, and ids of deleted OAuth tokens. For deleted traces: the project, the trace ids, the number of runs, and the SHA-256 of each value that is not an id",
     ),
   status: z
     .number()

@@ -7,8 +7,8 @@ import { recordChange } from "./audit-service.ts";
 import { isChanging, isWorthRecording, resourcesOf } from "./changes.ts";
 
 /**
- * Limit of recorded refusals: rows are never deleted, and a caller must not fill the database with them. Successful
- * changes are limited by their operations.
+ * Maximum number of refusals that are recorded for a caller each minute: rows are never deleted, and a caller must not
+ * fill the database with them. Successful changes are limited by their operations.
  */
 const REFUSALS = { name: "audited_refusals", calls: 60, in_s: 60 };
 

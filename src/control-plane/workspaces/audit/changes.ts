@@ -10,10 +10,12 @@ export type AuditedChange = {
 
 const MAX_ID_CHARACTERS = 200;
 const MAX_RESOURCES = 200;
-/** Characters of the resources of a row, which is never deleted. Has room for 200 UUIDs. */
+/**
+ * Maximum of characters of the resources of a row, because rows are never deleted. About 200 UUIDs with their names.
+ */
 const MAX_CHARACTERS = 10_000;
 
-/** Decides by the verb in the operation's name too: some reads are POST requests. */
+/** Returns whether an operation changes something. Its name decides too, because some reads are POST requests. */
 export function isChanging(method: string, operationId: string): boolean {
   return (
     !["GET", "HEAD", "OPTIONS"].includes(method) && !/^(get|list|query)[A-Z]/.test(operationId)
@@ -21,8 +23,8 @@ export function isChanging(method: string, operationId: string): boolean {
 }
 
 /**
- * Selects successes, refusals (403), and errors after which a part may have changed: those of the server, and those of
- * operations that named changed resources. Other responses changed nothing.
+ * Selects successes, refusals (403), and errors after which a part may have changed: those of the server (5xx), and
+ * those of operations that added resources to `ctx.audited`. Other responses changed nothing.
  */
 export function isWorthRecording(status: number, audited: readonly Resource[]): boolean {
   return status < 400 || status === 403 || status >= 500 || audited.length > 0;

@@ -17,7 +17,7 @@ import {
 /** Routes of a signed-in person, outside of any workspace. */
 export const invitationRoutes = router();
 
-/** Only the credential is checked here, so one of its workspaces is enough. */
+/** Only the credential is checked here: one of its workspaces is enough. */
 const MAX_WORKSPACES = 1;
 
 /** Checks the credential before the ids are validated: an anonymous request gets a 401 in any case. */
@@ -48,7 +48,8 @@ invitationRoutes.openapi(list, async (c) =>
 
 const accept = operation("post", `${PATH}/{invitation_id}/accept`, "acceptInvitation", {
   summary: "Accept an invitation",
-  description: "Adds the person to the organization and its workspaces.",
+  description:
+    "Makes the person a member of the organization and of the workspaces of the invitation.",
   request: { params: InvitationPath },
   responses: {
     204: { description: "The invitation is accepted" },

@@ -12,7 +12,7 @@ import { memberships, organizations, users, workspaces } from "../table.ts";
 import type { InvitationList } from "./invitation-schema.ts";
 
 const MAX_INVITATIONS = 100;
-/** Maximum of workspaces, of all invitations together. */
+/** Maximum number of workspaces of all invitations together. */
 const MAX_ROWS = 10_000;
 
 /** Lists the invitations of the person: users that organizations created for the email, and that are not bound yet. */
@@ -120,13 +120,16 @@ export async function leaveOrganization(
   throw lastAdmin("organization or of one of its workspaces");
 }
 
-/** SQL condition: each workspace whose admin the user is has another admin. */
+/** SQL condition: each workspace in which the user has the role admin has another admin. */
 function keepsAdmins({ id, organization_id }: typeof users.$inferSelect): SQL {
   const hasOther = hasOtherAdmin({ organization_id, workspace_id: sql`own.workspace_id` }, id);
   return sql`NOT EXISTS (SELECT 1 FROM memberships own WHERE own.user_id = ${id} AND own.role = 'admin' AND NOT ${hasOther})`;
 }
 
-/** A person who signed in or has a token. A key has no verified email, and no invitations. */
+/**
+ * Returns the person who signed in or has a token of the issuer. Refuses keys: a key has no verified email, so it has
+ * no invitations.
+ */
 async function personOf(env: Env, headers: Headers): Promise<Person> {
   const { person } = await resolvePrincipal(env, headers, 1);
   if (person !== null) return person;
@@ -135,8 +138,8 @@ async function personOf(env: Env, headers: Headers): Promise<Person> {
 }
 
 /**
- * Matches the verified email of the sign-in, and not that of a user whom the person is bound to: such an address may
- * belong to another person by now.
+ * SQL condition: the user is not bound yet, and has the verified email of the sign-in. Ignores the emails of users that
+ * the person is bound to: such an address may belong to another person now.
  */
 function isInvitationOf({ email }: Person): SQL | undefined {
   return and(isNull(users.oidc_subject), eq(users.email, email?.toLowerCase() ?? ""));

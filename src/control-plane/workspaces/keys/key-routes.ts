@@ -21,7 +21,7 @@ const SERVICE = "/api/v1/orgs/current/service-keys";
 const REVOKED =
   "Requests with the key are refused within 10 seconds. Its open streams and sockets are closed. Its crons and queued runs do not start.";
 const ROTATED =
-  "The key keeps its id, role and expiry. The previous secret is refused immediately, or after `overlap_seconds`.";
+  "The key keeps its id, role and expiry. The previous secret is refused within 10 seconds, or after `overlap_seconds`.";
 
 export const keyRoutes = router();
 
@@ -32,7 +32,9 @@ const created = {
 const listed = { 200: json(ApiKeyList, "Keys that are not revoked, oldest first") };
 const revoked = { 200: json(ApiKey, "The revoked key") };
 const full = { 409: json(ErrorDetail, "The limit of 1000 keys is reached") };
-const last = { 409: json(ErrorDetail, "The key is the last one with the role `admin`") };
+const last = {
+  409: json(ErrorDetail, "The key is the last admin of the workspace or of the organization"),
+};
 
 const list = operation("get", KEYS, "listApiKeys", {
   summary: "List API keys",

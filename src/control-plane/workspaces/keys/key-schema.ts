@@ -54,7 +54,9 @@ const ServiceKey = {
     .boolean()
     .default(false)
     .openapi({ deprecated: true })
-    .describe("Use `role` instead: `true` means `viewer`, `false` means `admin`"),
+    .describe(
+      "Use `role` instead. Without `role`, `true` means `viewer` and `false` means `admin`",
+    ),
 };
 
 export const ApiKeyCreateRequest = z.object(ServiceKey).openapi("ApiKeyCreateRequest", {

@@ -14,7 +14,7 @@ import { newApiKey } from "./keys.ts";
 export type KeyScope = "workspace" | "organization" | "personal";
 
 type KeyRow = typeof api_keys.$inferSelect;
-/** Maximum of one scope: lists have no pages. */
+/** Maximum number of keys in one scope: lists have no pages. */
 export const MAX_KEYS = 1000;
 
 export async function listApiKeys(ctx: Context, scope: KeyScope): Promise<ApiKey[]> {
@@ -68,7 +68,10 @@ export async function assertExpiry(ctx: Context, expires_at: string | null): Pro
   throw invalid(["body", "expires_at"], text);
 }
 
-/** Returns when the secret of the calling key expires if that is before `expires_at`, otherwise `null`. */
+/**
+ * Returns when the secret of the calling key expires if that is before `expires_at`, otherwise `null`. `expires_at` is
+ * `null` for a key that does not expire.
+ */
 async function expiryBefore(ctx: Context, expires_at: string | null): Promise<string | null> {
   if (ctx.caller.actor.type !== "api_key") return null;
   const limit = await readCredentialExpiry(ctx);
@@ -97,7 +100,9 @@ export async function revokeApiKey(ctx: Context, scope: KeyScope, id: string): P
   return toApiKey(key);
 }
 
-/** SQL condition of the update: concurrent revocations of the last two admins cannot both pass. */
+/**
+ * SQL condition of the update: another admin remains. Concurrent revocations of the last two admins cannot both pass.
+ */
 function isDispensable(key: KeyRow): SQL | undefined {
   const isExpired = key.expires_at !== null && key.expires_at <= new Date().toISOString();
   return key.role === "admin" && !isExpired ? hasOtherAdmin(key, key.id) : undefined;

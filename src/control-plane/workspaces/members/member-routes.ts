@@ -36,7 +36,9 @@ const operation = operationWithTag("Members");
 const taken = {
   409: json(ErrorDetail, "The person is a member with another role, or the workspace is full"),
 };
-const last = { 409: json(ErrorDetail, "The member is the last one with the role `admin`") };
+const last = {
+  409: json(ErrorDetail, "The member is the last admin of the workspace or of the organization"),
+};
 const changed = { 200: json(WorkspaceMember, "The updated member") };
 
 const list = operation("get", MEMBERS, "listMembers", {
@@ -86,7 +88,7 @@ memberRoutes.openapi(update, async (c) => {
 const remove = operation("delete", `${MEMBERS}/{identity_id}`, "removeMember", {
   summary: "Remove a workspace member",
   description:
-    "Takes effect within 10 seconds, also for the member's personal keys. Removal from the last workspace revokes those keys permanently. For admins.",
+    "Takes effect within 10 seconds, also for the member's personal keys. Removal from the last workspace revokes those keys permanently, except those of an admin of the organization. For admins.",
   request: { params: MemberPath },
   responses: { 200: json(WorkspaceMember, "The removed member"), ...last },
 });

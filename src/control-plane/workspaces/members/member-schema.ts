@@ -110,7 +110,7 @@ export const OrganizationMember = z
     ...Identity,
     access_scope: z.literal("organization").describe("Scope of the role"),
     role: OrganizationRoleName.describe("Role in the organization"),
-    tenant_ids: z.array(Uuid).describe("Ids of the member's workspaces"),
+    tenant_ids: z.array(Uuid).describe("Ids of the workspaces that the user is a member of"),
   })
   .openapi("OrganizationMember", { example: ORGANIZATION_EXAMPLE });
 export type OrganizationMember = z.infer<typeof OrganizationMember>;

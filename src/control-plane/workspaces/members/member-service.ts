@@ -101,7 +101,8 @@ async function unchanged(ctx: Context, user_id: string): Promise<AppError> {
 }
 
 /**
- * Adds members, and returns those who have the requested role already. @throws conflict for members with another role
+ * Adds members. Returns these, and those who have the requested role already.
+ * @throws conflict for members with another role, and when the workspace is full
  */
 async function invite(ctx: Context, invitations: Invitation[]): Promise<WorkspaceMember[]> {
   const { db, caller } = ctx;
@@ -158,7 +159,7 @@ function isInvited(json: string): SQL {
   return sql`${users.email} IN (SELECT value ->> 'email' FROM json_each(${json}))`;
 }
 
-/** SQL condition of the write: two admins who remove each other at once cannot both succeed. */
+/** SQL condition of the write: another admin remains. Two admins who remove each other at once cannot both succeed. */
 function isDispensable({ caller }: Context, { user, role }: MemberRow): SQL | undefined {
   return role === "admin" ? hasOtherAdmin(caller, user.id) : undefined;
 }

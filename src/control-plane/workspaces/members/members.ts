@@ -8,7 +8,7 @@ import type { WorkspaceMember } from "./member-schema.ts";
 
 export type MemberRow = { user: typeof users.$inferSelect; role: Role };
 
-/** Maximum of a workspace: the list has no pages. */
+/** Maximum number of members of a workspace: the list has no pages. */
 export const MAX_MEMBERS = 1000;
 
 export async function getMember(ctx: Context, user_id: string): Promise<MemberRow> {
@@ -38,7 +38,7 @@ export function isMembership({ caller }: Context, user_id: string): SQL | undefi
   return and(eq(memberships.user_id, user_id), inWorkspace({ caller }, memberships));
 }
 
-/** Revokes the keys of a user who reaches no workspace: a later membership must not make them valid again. */
+/** Revokes the personal keys of a user who reaches no workspace: a later membership must not make them valid again. */
 export function revokeUnreachableKeys(db: Database, user_id: string) {
   const isRemoved = sql`NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = ${user_id})`;
   const isUser = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${user_id} AND u.organization_role = 'user')`;

@@ -15,7 +15,7 @@ import { revokeUnreachableKeys, toIdentity } from "./members.ts";
 
 type User = typeof users.$inferSelect;
 
-/** Maximum of users in the list, which has no pages. */
+/** Maximum number of users in the list, which has no pages. */
 const MAX_USERS = 10_000;
 
 /** Lists the roles, which are the same in each organization. */
@@ -67,7 +67,7 @@ export async function removeOrganizationMember(
 }
 
 /**
- * Deletes a user with memberships and personal keys, while the condition holds.
+ * Deletes a user with memberships and personal keys, if the condition holds.
  * @returns `false` for the last admin of the organization, when the condition does not hold, and when the user is gone
  */
 export async function deleteUser(db: Database, user: User, isAllowed?: SQL): Promise<boolean> {
@@ -92,7 +92,7 @@ async function unchanged(ctx: Context, user_id: string): Promise<AppError> {
   return lastAdmin("organization");
 }
 
-/** Subject of a user while a batch deletes it. */
+/** Start of the `oidc_subject` of a user while a batch deletes it. */
 const MARK = "deleted:";
 
 async function getUser(ctx: Context, user_id: string) {
@@ -126,7 +126,7 @@ function isUser({ caller }: Context, user_id: string): SQL | undefined {
   return and(eq(users.id, user_id), eq(users.organization_id, caller.organization_id));
 }
 
-/** SQL condition of the write: two admins who remove each other at once cannot both succeed. */
+/** SQL condition of the write: another admin remains. Two admins who remove each other at once cannot both succeed. */
 function isDispensable({ id, organization_id, organization_role }: User): SQL | undefined {
   if (organization_role !== "admin") return undefined;
   return hasOtherAdmin({ organization_id, workspace_id: null }, id);

@@ -82,7 +82,7 @@ function isConfigured({ OIDC_ISSUER, OIDC_CLIENT_ID }: IssuerEnv): boolean {
   return OIDC_ISSUER !== "" && OIDC_CLIENT_ID !== "";
 }
 
-/** A refusal by the person or the issuer, as opposed to an invalid answer. */
+/** Returns whether the person or the issuer refused. Other errors are those of an invalid response. */
 function isDenial(error: unknown): boolean {
   return error instanceof oauth.AuthorizationResponseError && error.error === "access_denied";
 }

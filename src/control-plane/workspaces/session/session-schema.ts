@@ -9,7 +9,7 @@ export const SessionCreateRequest = namedObject("SessionCreateRequest", {
     .trim()
     .min(1)
     .max(MAX_KEY)
-    .openapi({ description: "A key of the workspace. It is not stored", example: "lsv2_sk_..." }),
+    .openapi({ description: "An API key. It is not stored", example: "lsv2_sk_..." }),
 });
 export type SessionCreateRequest = z.infer<typeof SessionCreateRequest>;
 
@@ -27,7 +27,7 @@ export const Me = namedObject("Me", {
       name: textField("Name of the organization", "Acme"),
       plan: z.enum(["developer", "plus", "enterprise"]).describe("Plan of the organization"),
     })
-    .describe("The organization of the first workspace"),
+    .describe("The organization of the first workspace, or of the principal without any"),
   organizations: z
     .array(
       z.object({
@@ -35,7 +35,7 @@ export const Me = namedObject("Me", {
         name: textField("Name of the organization", "Acme"),
       }),
     )
-    .describe("Organizations of `workspaces`: a person may be a member of several"),
+    .describe("Organizations of the principal: a person may be a member of several"),
   workspaces: z
     .array(
       z.object({

@@ -71,7 +71,7 @@ export async function endSession(env: Env, headers: Headers): Promise<void> {
   if (session === null) return;
   const found = await resolvePrincipal(env, headers, MAX_WORKSPACES).catch(nullIfUnauthenticated);
   const reached = found?.credential.reaches.map(({ organization_id }) => organization_id) ?? [];
-  // A person who reaches no workspace now may be added again before the session expires.
+  // The end is recorded without a workspace too: an admin may add the person again before the session expires.
   const organization_ids = reached.length > 0 ? [...new Set(reached)] : [NO_ORGANIZATION];
   await recordEnd(database(env), { token, expires_at: session.expires_at, organization_ids });
 }
