@@ -61,8 +61,8 @@ function textsOf(fields: InputField[], values: unknown): Record<string, string> 
 }
 
 /**
- * Reads the fields that were edited. Others keep their stored value. Others without one stay absent, so that the graph
- * uses its default.
+ * Reads the edited and the required fields. Other fields keep their stored value. Without one they stay absent, so that
+ * the graph uses its default.
  */
 function readEdited(fields: InputField[], texts: Record<string, string>, stored: unknown) {
   const values = isFields(stored) ? stored : {};

@@ -6,7 +6,10 @@ export type SpanPair = { depth: number; a: TraceSpan | null; b: TraceSpan | null
 
 type SpanPosition = { tree: TraceTree; index: number };
 
-/** Pairs the spans below two spans, level by level, by kind and name in their order. */
+/**
+ * Pairs two spans, and the spans below them level by level. Spans of a level are pairs when kind and name are the same,
+ * in their order.
+ */
 export function alignSpans(a: SpanPosition, b: SpanPosition): SpanPair[] {
   const pairs: SpanPair[] = [];
   const waiting: { a: number | null; b: number | null; depth: number }[] = [

@@ -127,7 +127,10 @@ function Endpoints({ provider }: { provider: Provider | undefined }) {
   );
 }
 
-/** Returns the request. A client without a secret is public, and a public client that gets a secret is not any more. */
+/**
+ * Returns the request. A new provider without a secret gets a public client. A public client that gets a secret sends
+ * it from then on.
+ */
 function toRequest(form: FormData, provider: Provider | undefined) {
   const { client_secret, ...fields } = Object.fromEntries(form);
   const isPublic = provider?.token_endpoint_auth_method === "none";

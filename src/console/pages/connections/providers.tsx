@@ -12,7 +12,7 @@ import { PROVIDERS, TOKENS } from "./paths.ts";
 import { ProviderForm } from "./provider-form.tsx";
 import { RemoveButton } from "./remove.tsx";
 
-/** OAuth clients of the organization. */
+/** OAuth clients of the workspace. */
 export function Providers() {
   const query = useApiQuery<Provider[]>(PROVIDERS);
   const mayWrite = useMay("write");

@@ -144,7 +144,10 @@ const BACK: Record<MoveName, { label: string; act: MoveName; done: string }> = {
   Promote: { label: "Move back again", act: "Roll back", done: "Moved back" },
 };
 
-/** Returns a function that moves all traffic to a revision. Its toast has the time that it took, and undoes it. */
+/**
+ * Returns a function that moves all traffic to a revision. The toast shows how long the move took, with a button that
+ * undoes it.
+ */
 function useMove(deployment: Deployment) {
   const toast = useToast();
   const { mutateAsync } = useApiChange<string, Deployment>({

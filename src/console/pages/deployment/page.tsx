@@ -142,7 +142,7 @@ function Unlisted({ deployment, revisions, id }: Props & { id: string }) {
   );
 }
 
-/** Returns the newest revision when it failed or builds, else the one that serves. */
+/** Returns the newest revision unless it is built, otherwise the one that serves. */
 function chooseRevision({ active_revision_id }: Deployment, revisions: Revision[]) {
   const [newest] = revisions;
   if (newest === undefined || showStatus(newest.status).kind !== "ok") return newest;

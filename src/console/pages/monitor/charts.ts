@@ -149,7 +149,8 @@ export type PlotLine = {
 const COLOURS = ["var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)"];
 
 /**
- * Returns the lines of a chart. They have a value for each bucket, also for those without runs, which the answer omits.
+ * Returns the lines of a chart. Each has an entry for every bucket, also for buckets without runs, which the answer
+ * omits.
  */
 export function toPlotted(kind: ChartKind, answer: RunSeries): PlotLine[] {
   const isGrouped = answer.series.some(({ group, is_rest }) => group !== null || is_rest);

@@ -133,8 +133,8 @@ function partOf({ from, to }: MonitorSearch): TimePart | null {
 }
 
 /**
- * Returns the time of the charts. The start of a range that ends now is in whole minutes: its cache entry changes each
- * minute.
+ * Returns the time of the charts. A range that ends now starts at a whole minute, so that its cache entry changes once
+ * a minute.
  */
 function timeOf(range: RangeName, search: MonitorSearch) {
   const part = partOf(search);

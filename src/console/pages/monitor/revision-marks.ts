@@ -11,8 +11,9 @@ export type RevisionMark = {
 };
 
 /**
- * Returns the revisions that began to serve between the two times, the oldest first. `updated_at` of a built revision is
- * the end of its build, when it begins to serve. A later promotion or rollback does not change it, and has no mark.
+ * Returns the revisions that began to serve between the two times, the oldest first. `updated_at` of a built revision
+ * is the end of its build. Except for previews, a revision begins to serve then. A later promotion or rollback does not
+ * change it, and has no mark.
  */
 export function toRevisionMarks(
   revisions: Revision[],

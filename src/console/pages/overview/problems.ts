@@ -10,9 +10,12 @@ export type OverviewProblem = {
   key: string;
   title: string;
   detail: string;
-  /** Time at which the problem began, `null` for a used-up quota. */
+  /**
+   * Start of an alert, end of a failed build or export, or start of the newest half hour with a failed run. `null` for
+   * a used-up quota.
+   */
   at: string | null;
-  /** Whether `at` is only the start of the half hour in which the problem began. */
+  /** Whether `at` is the start of a half hour, and not an exact time. */
   isRough?: boolean;
   to: string;
 };

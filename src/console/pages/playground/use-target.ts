@@ -24,8 +24,8 @@ export type Target = {
 };
 
 /**
- * Returns the assistant named in the URL by its id or its graph, or else the oldest one that the system created, or else
- * the oldest.
+ * Returns the assistant that the URL names by its id or its graph, `undefined` for an unknown one. Without a name in
+ * the URL, returns the oldest assistant that the system created, otherwise the oldest one.
  */
 export function useTarget(
   deployment: string,

@@ -22,7 +22,7 @@ const VALUE_CHARS = 120;
 
 type Props = { deployment: string; polling: Polling };
 
-/** Lists items below a namespace: the newest first, or the nearest in meaning to a text. */
+/** Lists items below a namespace: the last changed first, or the nearest in meaning to a text. */
 export function Items({ deployment, polling }: Props) {
   const { ns, key, q, offset = 0 } = route.useSearch();
   const query = useApiQuery<FoundItemsPage>(apiPath`/agents/${deployment}/store/items/search`, {

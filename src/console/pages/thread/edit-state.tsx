@@ -89,7 +89,10 @@ function NodeField({ node, nodes, onChange }: NodeProps) {
   );
 }
 
-/** Returns the values without all messages but the last one: they are long, and need not be written again. */
+/**
+ * Returns the values with the last message only, or without messages when it has no id. Messages are long, and need not
+ * be written again.
+ */
 function editable(values: unknown): unknown {
   if (!isFields(values)) return values ?? {};
   const { messages, ...rest } = values;

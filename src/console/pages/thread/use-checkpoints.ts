@@ -61,7 +61,10 @@ export function useCheckpoints(
   };
 }
 
-/** Returns the marks of the history, after that of the checkpoint of the address when that is older. */
+/**
+ * Returns the marks of the history. When the history lacks the checkpoint of the address, which is older, its mark
+ * comes first.
+ */
 function useMarks(
   path: PathTag,
   history: Partial<StateItem>[] | undefined,

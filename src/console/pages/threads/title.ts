@@ -3,7 +3,7 @@ import { cutText } from "../../ui/formats.ts";
 
 const MAX_TITLE = 200;
 const MAX_TAG = 200;
-/** Keys of metadata that the service writes. */
+/** Keys of metadata that are not shown: the service writes them for every thread or run. */
 const INTERNAL = new Set(["graph_id", "assistant_id", "created_by"]);
 
 /** Values that `extract` of a search returns for a title. */
@@ -35,7 +35,7 @@ function textOf(value: unknown): string {
   return isFields(block) ? textOf(block.text) : "";
 }
 
-/** Returns the metadata as short texts, without the keys that the service writes. */
+/** Returns the metadata as short texts, without the keys in `INTERNAL`. */
 export function tagsOf({ metadata = {} }: TitledThread): string[] {
   return Object.entries(metadata)
     .filter(([name]) => !INTERNAL.has(name))

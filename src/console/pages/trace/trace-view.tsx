@@ -160,8 +160,8 @@ function Foot({ tree, data: { end }, search: { scale }, change }: FootProps) {
     <>
       {end.is_truncated && (
         <p className="tree-foot wait">
-          <Icon name="status-partial" small /> The trace has more than 100,000 spans; the first
-          100,000 in order are shown.
+          <Icon name="status-partial" small /> The trace has more than 100,000 spans, or calls more
+          than 100 other traces: some spans are not shown.
         </p>
       )}
       {gaps.length > 0 && (

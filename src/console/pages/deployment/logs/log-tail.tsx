@@ -12,7 +12,7 @@ type Props = {
   /** Called to follow or to pause. Absent for a log that does not grow. */
   onFollow?: ((isFollowing: boolean) => void) | undefined;
   empty: string;
-  /** Number of the line to show first. */
+  /** Number of the line that is scrolled into view and highlighted. */
   target?: number | undefined;
 };
 

@@ -29,7 +29,8 @@ export function AddMember({ onClose }: { onClose: () => void }) {
       <form onSubmit={submit}>
         <div className="bd grid gap-3">
           <Field label="Email address" name="email" type="email" required autoFocus>
-            The person enters at the first sign-in with this address.
+            The person enters at the first sign-in with this address. A member of another workspace
+            must accept the invitation.
           </Field>
           <SelectField label="Role" name="role" defaultValue="viewer">
             {MEMBER_ROLES.map((each) => (

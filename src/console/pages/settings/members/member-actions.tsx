@@ -12,7 +12,10 @@ export const MEMBER_ROLES = ["viewer", "editor", "admin"] as const;
 
 type Props = { member: WorkspaceMember };
 
-/** Changes a role. It is shown after the service has confirmed it. A refusal is shown beside it. */
+/**
+ * Changes the role of a member. Shows the new role after the service has confirmed it, and a refusal beside the old
+ * one.
+ */
 export function MemberRole({ member: { id, email, role } }: Props) {
   const toast = useToast();
   const change = useApiChange<string>({

@@ -6,7 +6,7 @@ import { useMay } from "../../../api/session.ts";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
 
-/** Shows whether a project is on legal hold: nothing of it is deleted. Admins can change that. */
+/** Shows whether a project is on legal hold, which prevents the deletion of its traces. Admins can change the hold. */
 export function LegalHold({ project: { id, name, legal_hold } }: { project: Project }) {
   const mayDelete = useMay("delete");
   const [isOpen, setOpen] = useState(false);

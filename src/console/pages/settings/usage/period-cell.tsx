@@ -48,7 +48,7 @@ export function PeriodCell({ meter, period, quotas, used: counted }: Props) {
   );
 }
 
-/** A quota of 0 is used up. */
+/** Returns the used share of a quota, 1 for a quota of 0. */
 function fractionOf({ used, limit }: Quota): number {
   return limit === 0 ? 1 : used / limit;
 }

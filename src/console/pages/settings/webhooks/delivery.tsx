@@ -13,7 +13,7 @@ import { Id } from "../../../ui/values.tsx";
 
 type Props = { delivery: DeliveriesList["resources"][number] };
 
-/** A delivery of the webhook of a run. Editors can send it again. */
+/** A delivery of the webhook of a run. Editors can send it again, unless it was delivered. */
 export function DeliveryRow({ delivery }: Props) {
   const { status, run_id, thread_id } = delivery;
   return (

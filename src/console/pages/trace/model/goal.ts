@@ -1,7 +1,7 @@
 import type { TraceTree } from "../../../traces/tree.ts";
 import { rowAfter } from "../../../ui/rows/row-keys.ts";
 
-/** The span to select, or to open or close. Both absent: the key has no effect. */
+/** Index of the span to select, or of the span to open or close. Both absent: the key has no effect. */
 export type Goal = { select?: number | undefined; toggle?: number };
 
 export type TreeState = {

@@ -83,7 +83,7 @@ function longest({ start, end }: TraceTree, among: number[]): number | undefined
   return best;
 }
 
-/** Returns the first failed span below which no span failed. */
+/** Returns the index of the first failed span below which no span failed, `null` when no span failed. */
 export function deepestFailure({ failed, size }: TraceTree): number | null {
   let index = failed.indexOf(true);
   if (index < 0) return null;

@@ -22,7 +22,7 @@ type Props = {
 /** Deeper rows show their level as a number, because the styles limit the indent to 45% of the width. */
 const MAX_INDENTED_LEVELS = 8;
 const MAX_NAME_CHARS = 300;
-/** Part of the width from which the label is before its bar: behind it, it would be cut. */
+/** If a bar ends behind this part of the width, its label is before the bar: behind the bar it would be cut. */
 const LABEL_FLIP_AT = 0.86;
 
 /** A span in the tree, and its bar in the waterfall. */

@@ -24,7 +24,7 @@ type Props = {
 };
 
 const ROW_PX = 24;
-/** Rows above the place in the minimap that stay in view. */
+/** Number of rows that stay in view above the row that is chosen in the minimap. */
 const ROWS_BEFORE = 4;
 /** Height before it is measured. */
 const FIRST_PX = 600;

@@ -15,7 +15,7 @@ export type FilterCheck = {
   applyNow: () => void;
 };
 
-/** Checks a filter by the service after a pause in typing, and applies it once it is valid. */
+/** Checks a filter with the service after a pause in typing, and applies it when it is valid or empty. */
 export function useCheck(
   text: string,
   applied: string,

@@ -15,7 +15,10 @@ const MAX_NAME = 100;
 
 type Props = { query: ListQuery; projects: Project[] };
 
-/** Links to all projects with matching runs in the last 30 days. This project may be one of them. */
+/**
+ * Links to the listed projects that have any of the newest `MAX_FOUND` matching runs of the last 30 days. The current
+ * project may be one of them.
+ */
 export function Elsewhere({ query: { filter, is_root }, projects }: Props) {
   const [start_time] = useState(() => windowOf(LONGEST, Date.now()).start);
   const { data } = useApiQuery<RunsPage>(apiPath`/api/v1/runs/query`, {

@@ -60,8 +60,8 @@ export function firstLine(error: string | null): string | null {
 }
 
 /**
- * Returns the length of a bar, 0 to 1, on one scale for all rows. The square root keeps
- * small values visible beside large ones.
+ * Returns the length of a bar, 0 to 1, on one scale for all rows. The square root keeps small values visible beside
+ * large ones.
  */
 export function partOf(value: number | null, largest: number): number {
   return value === null || largest <= 0 ? 0 : Math.sqrt(Math.max(value, 0) / largest);

@@ -18,7 +18,7 @@ const POLL_MS = 5000;
 const CHANGES_PAGE = 500;
 /** Number of pages of changes that one poll reads after the first one: there may be many after the page was hidden. */
 const MAX_MORE = 9;
-/** Changed runs that are kept beside the list. */
+/** Maximum number of changed runs that are kept beside the list. */
 const MAX_CHANGED = 2000;
 
 export type ListQuery = {
@@ -60,8 +60,8 @@ export function useTraceList({ project, ...body }: ListQuery, isReady: boolean) 
 }
 
 /**
- * Reads the listed runs again that were running. With a filter, the changes omit a run that does not match any more, such
- * as one that has ended.
+ * With a filter, reads the listed runs again that were running: the changes omit a run that no longer matches, such as
+ * one that has ended.
  */
 export function useRunning(
   { project, filter }: ListQuery,
