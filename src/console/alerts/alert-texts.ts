@@ -32,7 +32,7 @@ export const OPERATOR_TEXTS: Record<Alert["operator"], { label: string; sign: st
 
 const MINUTE_MS = 60_000;
 
-/** Such as "Error rate ≥ 10% in 5 min". */
+/** Returns the condition of an alert, such as "Error rate ≥ 10% in 5 min". A quota has no window. */
 export function conditionOf(alert: Alert): string {
   const { label, format } = METRIC_TEXTS[alert.metric];
   const condition = `${label} ${OPERATOR_TEXTS[alert.operator].sign} ${format(alert.threshold)}`;
@@ -51,7 +51,8 @@ export function stateOf({ enabled, status, problem, evaluated_at }: Alert): Aler
 }
 
 /**
- * Returns the search for the runs that an alert is about: those of its current episode, else of the last window.
+ * Returns the search for the runs that an alert is about: those of its current episode, otherwise those of its last
+ * window.
  * @returns `null` for an alert without a project, such as one about a quota
  */
 export function runsOf(alert: Alert): TracesSearch | null {
@@ -69,7 +70,10 @@ export function runsOf(alert: Alert): TracesSearch | null {
   };
 }
 
-/** Finds the failed runs for an error rate, and the runs with the score for feedback. */
+/**
+ * Returns the filter of an alert. Adds a condition for the failed runs of an error rate, and for the runs with the
+ * feedback key.
+ */
 function filterOf({ metric, filter, feedback_key }: Alert): string | undefined {
   const conditions = filter === null ? [] : [filter];
   if (metric === "error_rate") conditions.push("eq(error, true)");

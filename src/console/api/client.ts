@@ -17,7 +17,7 @@ export type CallOptions = {
   workspace?: string | undefined;
 };
 
-/** Called when the session has ended, by whichever call noticed it first. */
+/** Called for each call that the service refuses with 401, because the session has ended. */
 let onSignedOut = () => {};
 export function setSignedOutHandler(handler: () => void): void {
   onSignedOut = handler;
@@ -26,6 +26,7 @@ export function setSignedOutHandler(handler: () => void): void {
 /**
  * Calls the API of this origin with the session.
  * @template T the type of the feature's schema, which is not checked
+ * @returns the parsed JSON or the text, `undefined` for a response without a body
  */
 export async function call<T>(path: ApiPath, options: CallOptions = {}): Promise<T> {
   const response = await send(path, options);
@@ -36,7 +37,10 @@ export async function call<T>(path: ApiPath, options: CallOptions = {}): Promise
   return (isJson ? await response.json() : await response.text()) as T;
 }
 
-/** @returns the response, whose body may be a stream @throws ApiError for a status of 400 and above */
+/**
+ * @returns the response, whose body may be a stream
+ * @throws ApiError for a status other than 2xx, UnreachableError without a response
+ */
 export async function send(path: ApiPath, options: CallOptions = {}): Promise<Response> {
   const url = withQuery(path, options.query);
   assertSamePath(url, path, location.origin);
@@ -47,7 +51,7 @@ export async function send(path: ApiPath, options: CallOptions = {}): Promise<Re
   if (response.ok) return response;
   const error = new ApiError(path, response, await readFailure(response));
   if (error.status !== 401) throw error;
-  // An agent's own authentication may refuse a valid session. A 401 of `/v1/me` is the service's own.
+  // An agent's own authentication may refuse a valid session. Only a 401 of `/v1/me` shows that the session has ended.
   if (path.startsWith(AGENTS)) await call(apiPath`/v1/me`);
   else if (path !== SESSION) onSignedOut();
   throw error;
@@ -81,7 +85,7 @@ function toInit(path: ApiPath, options: CallOptions): RequestInit {
   };
 }
 
-/** The path with the parameters that have a value. */
+/** Returns the path with the parameters that have a value. */
 export function withQuery(path: string, query: Query = {}): string {
   const entries = Object.entries(query).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value])

@@ -19,7 +19,7 @@ type Follow = {
   /** Called for each connection, before its first event. */
   onOpen?: () => void;
   onEvent: (event: ServerSentEvent) => void;
-  /** Called once after `MAX_FAILURES` failures in a row. The attempts continue. */
+  /** Called when `MAX_FAILURES` connections have failed without an event between them. The attempts continue. */
   onFailure: () => void;
 };
 

@@ -65,7 +65,7 @@ type Change<V> = {
   invalidates?: string[];
 };
 
-/** Changes something by the API. A page shows the change after the answer only: there are no optimistic updates. */
+/** Changes something through the API. Pages show a change only after the response: there are no optimistic updates. */
 export function useApiChange<V = void, T = unknown>(
   change: Change<V>,
 ): UseMutationResult<T, Error, V> {
@@ -85,7 +85,7 @@ export function useApiChange<V = void, T = unknown>(
   });
 }
 
-/** @returns a function that reads everything below a path again */
+/** @returns a function that reads everything again whose path begins with the given one */
 export function useInvalidate(): (prefix: string) => Promise<void> {
   const client = useQueryClient();
   const workspace = useWorkspaceId();

@@ -1,6 +1,6 @@
 declare const brand: unique symbol;
 
-/** A path of the API without a query. Only this file creates one, so each value in it is encoded. */
+/** A path of the API without a query. Only this file creates one, and encodes or checks each part of it. */
 export type ApiPath = string & { readonly [brand]: true };
 
 /** Builds a path from a template, such as `/v2/deployments/${id}`. */

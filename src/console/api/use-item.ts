@@ -4,7 +4,8 @@ import type { ApiPath } from "./path.ts";
 
 /**
  * Reads one item of a list: the list may lack it, or have an older state of it.
- * @param listed the item of the list, which is returned until the read succeeds
+ * @param listed the item of the list, which is returned before the first successful read, and when the item is not
+ * found
  */
 export function useItem<T>(
   path: ApiPath | null,

@@ -21,7 +21,7 @@ const MANY_FAILED = 0.02;
 const MIN_HEIGHT = 0.2;
 const IDLE = { run_count: 0, error_count: 0, latency_p99: null };
 
-/** @returns `null` for a deployment whose runs are in the rest, so that its numbers are unknown */
+/** @returns `null` for a deployment whose runs may be in the rest of the series: its numbers are unknown */
 export function activityOf({ series, start_time }: RunSeries, id: string): Activity | null {
   const found = series.find(({ group, is_rest }) => group === id && !is_rest);
   if (found === undefined && series.some(({ is_rest }) => is_rest)) return null;

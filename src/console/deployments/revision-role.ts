@@ -27,7 +27,7 @@ export function roleOf(
     return { kind: "ok", word: "Serving", percent: 100 };
   }
   if (revision.is_preview) return { kind: "preview", word: "Preview", percent: 0 };
-  // The deployment was read before this revision was built: the revision may serve by now.
+  // A deployment that was read before the revision was built does not show whether the revision serves.
   const isNewer = revision.number > (deployment.active_revision?.number ?? 0);
   const word = isNewer && revision.updated_at > deployment.updated_at ? shown.word : REPLACED;
   return { kind: "idle", word, percent: 0 };
@@ -53,8 +53,8 @@ export function isFirstToServe<R extends Built>(
 }
 
 /**
- * Returns the request that builds the source of a revision once more. A preview has another source than its
- * deployment, so the request names it.
+ * Returns the request that builds again: for a preview from the source of the preview, which the request then names,
+ * else from the present source of the deployment.
  */
 export function buildAgainOf({
   is_preview,
@@ -68,7 +68,10 @@ export function buildAgainOf({
 
 export type MoveName = "Promote" | "Roll back";
 
-/** Names the move of all traffic to a revision: a move to an earlier one is a rollback. */
+/**
+ * Names the move of all traffic to a revision. A move to an earlier revision that was built from the deployment's
+ * source is a rollback.
+ */
 export function moveOf(
   { active_revision }: Pick<Serving, "active_revision">,
   revision: Built,
@@ -79,7 +82,7 @@ export function moveOf(
 
 /**
  * Returns the revisions that can take the traffic of the one that serves: the newest built one after it, and the newest
- * built one before it.
+ * built one before it. Leaves out previews.
  * @param revisions the newest first
  */
 export function othersOf<R extends Built>(revisions: R[], { number }: Pick<Built, "number">): R[] {

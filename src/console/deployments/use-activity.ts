@@ -8,7 +8,9 @@ const POLL_MS = 60_000;
 /** The service returns at most 1000 buckets, which allows 20 series of 48 half hours: 19 groups and the rest. */
 const MAX_GROUPS = 19;
 
-/** @returns `null` before the read, and for a deployment that is not among the 19 with the most runs */
+/**
+ * @returns `null` before the read, and for a deployment whose runs may be in the rest, beyond the 19 with the most runs
+ */
 type ActivityOf = (deployment_id: string) => Activity | null;
 
 /** Reads the activity of all these deployments with one request. */

@@ -50,7 +50,8 @@ export type ExportDraft = {
   filter: string;
   when: "once" | "schedule";
   /**
-   * Bounds as fields of the page have them, in UTC: `2026-11-28T04:10`. An empty `until` is now. A schedule has none.
+   * Bounds as the fields of the page have them, in UTC: `2026-11-28T04:10`. An empty `until` is now. A schedule does
+   * not use `until`.
    */
   from: string;
   until: string;
@@ -110,7 +111,7 @@ function toField(at: Date): string {
   return at.toISOString().slice(0, 16);
 }
 
-/** @returns an ISO time, `null` for an empty or partial field */
+/** @returns an ISO time, `null` for a field that is empty or not a time */
 export function toTime(field: string): string | null {
   const at = new Date(`${field}Z`);
   return Number.isNaN(at.getTime()) ? null : at.toISOString();

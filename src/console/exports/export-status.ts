@@ -41,7 +41,7 @@ export function canCancel(bulkExport: BulkExport): boolean {
 
 type Files = Pick<NonNullable<BulkExport["progress"]>, "phase" | "files_written" | "files_total">;
 
-/** Returns `5 of 13 files`, or the phase while the export has no plan yet. */
+/** Returns `5 of 13 files`, or without a plan the phase of the export. */
 export function filesText({ phase, files_written, files_total }: Files): string {
   if (files_total !== null)
     return `${formatNumber(files_written)} of ${formatCount(files_total, "file")}`;

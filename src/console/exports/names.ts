@@ -14,7 +14,10 @@ export const PROJECTS = apiPath`/api/v1/sessions`;
 /** Largest number of projects that one request returns. */
 export const MAX_PROJECTS = 100;
 
-/** Returns the names of the projects of exports, and the short id of a deleted project. */
+/**
+ * Returns a function from the id of a project to its name. It returns the short id before the read, for a deleted
+ * project, and for exports of more than `MAX_PROJECTS` projects.
+ */
 export function useProjectNames(rows: Pick<BulkExport, "session_id">[]): (id: string) => string {
   const ids = [...new Set(rows.map(({ session_id }) => session_id))].sort();
   const { data = [] } = useApiQuery<Project[]>(PROJECTS, {
@@ -25,7 +28,7 @@ export function useProjectNames(rows: Pick<BulkExport, "session_id">[]): (id: st
   return (id) => data.find((project) => project.id === id)?.name ?? shortId(id);
 }
 
-/** Reads the newest projects. */
+/** Reads the newest `MAX_PROJECTS` projects. */
 export function useProjects(): UseQueryResult<Project[]> {
   return useApiQuery<Project[]>(PROJECTS, { query: { limit: MAX_PROJECTS } });
 }

@@ -19,7 +19,7 @@ function threadSearch(search: RawSearch): ThreadPageSearch {
   };
 }
 
-/** A list of one deployment with a chosen item. */
+/** The deployment whose crons are listed, the chosen cron, and the first row of the list. */
 type CronsSearch = {
   deployment?: string | undefined;
   cron?: string | undefined;

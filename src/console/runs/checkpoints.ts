@@ -1,6 +1,6 @@
 import { type Fields, isFields } from "../ui/conversation/fields.ts";
 
-/** A checkpoint as the slider shows it. */
+/** A checkpoint as the strip shows it. */
 export type CheckpointMark = {
   id: string;
   parent: string | null;
@@ -20,7 +20,7 @@ type HistoryRow = {
   next?: string[] | undefined;
 };
 
-/** Marks of a history, which is newest first, in the order in which they were written. */
+/** Returns the checkpoints of a history, the oldest first. The history is the newest first. */
 export function toMarks(history: HistoryRow[]): CheckpointMark[] {
   return history.toReversed().flatMap((row) => {
     const id = idIn(row.checkpoint);

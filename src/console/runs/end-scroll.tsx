@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 
 const NEAR_END_PX = 120;
 
-/** A box that stays at its end while its content grows or itself shrinks, unless the reader scrolled up. */
+/** A box that stays at its end while its content grows or the box shrinks, unless the reader scrolled up. */
 export function EndScroll({ children }: { children: ReactNode }) {
   const box = useRef<HTMLElement>(null);
   const content = useRef<HTMLDivElement>(null);

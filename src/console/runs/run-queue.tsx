@@ -27,7 +27,7 @@ type Props = {
   onCancel: ((run_id: string, action: CancelMode) => Promise<unknown>) | undefined;
 };
 
-/** Ended runs that are listed before the list is opened. */
+/** Number of ended runs that are listed before the list is opened. */
 const ENDED_SHOWN = 4;
 
 /** Runs in the order in which they run: those that ended, the one in progress, and the queue. */

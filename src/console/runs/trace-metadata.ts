@@ -6,7 +6,7 @@ type TraceMetadata = {
   deployment_id?: unknown;
   revision_id?: unknown;
   thread_id?: unknown;
-  /** Trace of the program that called the agent, as 32 digits. */
+  /** Trace of the program that called the agent, as 32 hexadecimal digits. */
   otel_trace_id?: unknown;
 };
 
@@ -24,7 +24,7 @@ export function useTraceMetadata(run_id: string | undefined): TraceMetadata | un
   return data?.extra?.metadata;
 }
 
-/** Returns the search parameters that list the traces of a thread. */
+/** Returns the search parameters that list the traces of a thread in the last 30 days. */
 export function tracesOfThread(project: string, thread_id: string) {
   return { project, q: `eq(thread_id, ${JSON.stringify(thread_id)})`, range: "30d" as const };
 }

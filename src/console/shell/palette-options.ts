@@ -29,7 +29,7 @@ export type PaletteAnswer = { groups: PaletteGroup[]; status: string };
 
 const MAX_DEPLOYMENTS = 100;
 const MAX_WAITING = 50;
-/** Largest number of options in a group. */
+/** Largest number of waiting threads, and of deployments, that are shown. */
 const SHOWN = 6;
 const NO_MATCH = "Nothing in this workspace has this id.";
 

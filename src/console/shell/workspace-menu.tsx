@@ -76,7 +76,7 @@ function useSignOut() {
     mutationFn: signOut,
     onSuccess: () => {
       client.clear();
-      // Has drafts and lists of the person who signs out.
+      // The storage of the tab has drafts and lists of the person who signs out.
       sessionStorage.clear();
       return navigate({ to: "/login" });
     },

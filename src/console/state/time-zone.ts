@@ -11,7 +11,7 @@ export function zonedIso(at: Date): string {
   return new Date(at.getTime() - offset * MINUTE_MS).toISOString().slice(0, -1);
 }
 
-/** @returns milliseconds since 1970 of ISO fields of the zone, `null` for an empty or partial text */
+/** @returns milliseconds since 1970 of ISO fields of the zone, `null` for a text that is not a time */
 export function fromZonedIso(text: string): number | null {
   const ms = Date.parse(isLocal ? text : `${text}Z`);
   return Number.isNaN(ms) ? null : ms;

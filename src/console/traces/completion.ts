@@ -12,7 +12,7 @@ type Frame = {
   name: string;
   /** First argument: the field that the values belong to. */
   field: string;
-  /** Number of arguments before the caret. */
+  /** Position of the argument at the caret, counted from 0. Always 1 in a list. */
   position: number;
 };
 
@@ -42,7 +42,7 @@ function isPart(text: string): boolean {
   return !/^[()[\],]$/.test(text);
 }
 
-/** The call, or the list in a call, that encloses the caret. */
+/** Returns the call, or the list in a call, that encloses the caret. `null` outside of any call. */
 function frameOf(tokens: TypedToken[]): Frame | null {
   const frames: Frame[] = [];
   let former = "";

@@ -33,7 +33,7 @@ export function readRange(
   return { range: { from: new Date(from).toISOString(), to: end } };
 }
 
-/** `20 Nov, 07:00 to now`. */
+/** Returns `20 Nov, 07:00 to now`, or `Until 20 Nov, 07:00` for a choice without a start. */
 export function choiceText({ from, to }: TimeChoice, now = new Date()): string {
   const end = to === undefined ? "now" : formatTime(to, now);
   return from === undefined ? `Until ${end}` : `${formatTime(from, now)} to ${end}`;

@@ -35,7 +35,7 @@ function isConjunction(text: string): boolean {
   return /^and\(.*\)$/s.test(text) && isOneCall(text);
 }
 
-/** The arguments of one call. */
+/** Returns the arguments of one call. */
 function operandsOf(text: string): string[] {
   const operands: string[] = [];
   let level = 0;

@@ -3,7 +3,7 @@ export type RangeName = (typeof RANGE_NAMES)[number];
 
 export const DEFAULT_RANGE: RangeName = "24h";
 
-/** `24 h`, `7 days`. */
+/** Returns the length of a range, such as `24 h` or `7 days`. */
 export function rangeLength(range: RangeName): string {
   return range.replace("h", " h").replace("d", " days");
 }

@@ -58,8 +58,8 @@ export function windowOf(range: RangeName, now: number, choice: TimeChoice = {})
 }
 
 /**
- * Returns the choice that shows a part of a window. A bound that the part shares with
- * the window is kept, so that a range that ends now stays one.
+ * Returns the choice that shows a part of a window. A bound that the part shares with the window is kept, so that a
+ * range that ends now still does.
  * @param end the end of the last bucket, in milliseconds
  */
 export function choiceOf(

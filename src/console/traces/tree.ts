@@ -51,7 +51,7 @@ export function buildTree(found: readonly TraceSpan[], now: number): TraceTree {
   return { spans, indexOf, depth, parent, ...sumUp(spans, parent), ...timesOf(spans, now) };
 }
 
-/** The spans that a span is in, outermost first. */
+/** Returns the spans that a span is in, outermost first. */
 export function ancestorsOf({ spans, parent, indexOf }: TraceTree, id: string): TraceSpan[] {
   const above: TraceSpan[] = [];
   for (let at = parent[indexOf.get(id) ?? -1] ?? -1; at >= 0; at = parent[at] ?? -1) {
@@ -113,7 +113,9 @@ function timesOf(
 
 const TO_THE_SECOND = 19;
 
-/** Reads microseconds, which `Date.parse` drops. */
+/**
+ * Returns the milliseconds of a UTC time since 1970. Keeps its microseconds as a fraction, which `Date.parse` drops.
+ */
 export function toMs(iso: string): number {
   const fraction = /\.(\d+)/.exec(iso)?.[1] ?? "0";
   return Date.parse(`${iso.slice(0, TO_THE_SECOND)}Z`) + Number(`0.${fraction}`) * 1000;

@@ -6,13 +6,16 @@ import { lastListOf } from "./last-list.ts";
 import { MAX_PROJECTS } from "./project-groups.ts";
 
 export type Projects = {
-  /** The reads that the projects wait for. */
+  /** The read that the project waits for. */
   query: UseQueryResult<Project[]>;
   projects: Project[];
   project: Project | undefined;
 };
 
-/** The project of the address, else the last one of this tab, else the one that was traced last. */
+/**
+ * Returns the project of the address, which may be unknown. Without one in the address, returns the last project of
+ * this tab, otherwise the project that was traced last.
+ */
 export function useProject(id: string | undefined): Projects {
   const listed = useApiQuery<Project[]>(apiPath`/api/v1/sessions`, {
     query: { limit: MAX_PROJECTS },

@@ -3,7 +3,7 @@ import { ErrorState } from "./states.tsx";
 
 type DialogProps = { title: string; onClose: () => void; children: ReactNode; wide?: boolean };
 
-/** A native modal: the browser keeps the focus inside. It returns to the opener when the dialog is removed. */
+/** A native modal: the browser keeps the focus inside. The focus returns to the opener when the dialog is removed. */
 export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();

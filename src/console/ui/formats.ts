@@ -103,7 +103,10 @@ export function cutText(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max)}…`;
 }
 
-/** Control characters and marks of direction. Zero-width joiners are excluded: scripts and emoji need them. */
+/**
+ * Control and format characters, such as marks of direction, and separators of lines. Leaves out line feeds, tabs, and
+ * zero-width joiners and non-joiners, which scripts and emoji need.
+ */
 const INVISIBLE = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Replaces characters that are invisible, or reorder the text around them, with visible escapes. */

@@ -17,7 +17,7 @@ type Props = {
   /** Keeps the end in view until the reader scrolls up. */
   isFollowing?: boolean;
   onScrolledUp?: () => void;
-  /** Number of the line to show first. */
+  /** Number of the line that is scrolled into view and highlighted. */
   target?: number | undefined;
   className?: string;
 };

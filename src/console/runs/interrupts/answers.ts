@@ -15,7 +15,7 @@ const WORDS: Record<string, string> = {
   response: "answered",
 };
 
-/** Ids of interrupts: a hash, or the UUID of an earlier version. */
+/** Ids of interrupts: a hash, or a UUID of earlier versions of LangGraph. */
 const INTERRUPT_ID = /^[0-9a-f]{32}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**

@@ -12,7 +12,10 @@ type Props = {
   onJson: () => void;
 };
 
-/** Decides on one action at once, and on several one after the other. All are sent together. */
+/**
+ * Sends a decision on one action immediately. Decisions on several actions are made one after the other and sent
+ * together.
+ */
 export function DecisionForm({ actions, isBusy, onDecide, onJson }: Props) {
   const [decided, setDecided] = useState<Decision[]>([]);
   const action = actions[decided.length];

@@ -8,7 +8,10 @@ export type RunItem = z.infer<typeof Run>;
 export type ThreadItem = z.infer<typeof FoundThread>;
 export type StateItem = z.infer<typeof ThreadState>;
 
-/** Builds paths of an agent's API: of a deployment, or with `@` and a revision of one revision. */
+/**
+ * Builds paths of the API of an agent.
+ * @param deployment the id of a deployment, or `{deployment_id}@{revision_id}` for one revision
+ */
 export function agentPath(deployment: string): PathTag {
   return under(apiPath`/agents/${deployment}`);
 }
@@ -17,7 +20,7 @@ export function threadPath(deployment: string, thread_id: string): PathTag {
   return under(agentPath(deployment)`/threads/${thread_id}`);
 }
 
-/** Fields of a run that the pages follow: they draw its state, its tokens, and the starts and ends of its nodes. */
+/** Stream options of runs that pages start: pages draw the state, the tokens, and the starts and ends of nodes. */
 export const STREAMED = {
   stream_mode: ["values", "updates", "messages-tuple", "tasks"],
   stream_subgraphs: true,

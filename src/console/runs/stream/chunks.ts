@@ -1,6 +1,8 @@
 import { type Fields, isFields } from "../../ui/conversation/fields.ts";
 
-/** Appends a chunk to a message. Drops `tool_calls`, which a chunk has in part only: calls are read from the chunks. */
+/**
+ * Appends a chunk to a message. Drops `tool_calls`, which are incomplete in a chunk: `tool_call_chunks` have the calls.
+ */
 export function mergeChunk(former: Fields, chunk: Fields): Fields {
   return {
     ...former,

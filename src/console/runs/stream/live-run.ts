@@ -81,7 +81,10 @@ function addMessages(live: LiveRun, name: string, data: unknown): void {
   }
 }
 
-/** Messages that a node returns are complete: their metadata names the node. Chunks of a model always have `tool_call_chunks`, possibly empty. */
+/**
+ * Returns whether a message is a part of one that a model writes. A message that a node returns is complete: its
+ * metadata names the node. Chunks of a model always have `tool_call_chunks`, possibly empty.
+ */
 function isModelChunk(message: unknown, metadata: unknown): boolean {
   const { name, langgraph_node } = isFields(metadata) ? metadata : {};
   const isOfNode = name !== undefined && name === langgraph_node;

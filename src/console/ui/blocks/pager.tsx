@@ -4,14 +4,14 @@ import { Empty } from "../panel.tsx";
 type Props = {
   noun: string;
   offset: number;
-  /** Rows of this page. */
+  /** Number of rows of this page. */
   count: number;
-  /** Rows of a full page. */
+  /** Number of rows of a full page. */
   size: number;
   onChange: (offset: number | undefined) => void;
 };
 
-/** States which rows of a list are shown, and leads to the next ones. */
+/** Shows which rows of a list are shown, with buttons for the previous and the next page. */
 export function Pager({ noun, offset, count, size, onChange }: Props) {
   const hasMore = count === size;
   if (offset === 0 && !hasMore) return <span>{`${count} ${noun}${count === 1 ? "" : "s"}`}</span>;
@@ -46,7 +46,7 @@ export function Pager({ noun, offset, count, size, onChange }: Props) {
 
 type NoRowsProps = { noun: string; offset: number; children: ReactNode };
 
-/** Shows why a list is empty, unless only a later page is. */
+/** Shows why a list is empty. On a later page, refers to the pages before it. */
 export function NoRows({ noun, offset, children }: NoRowsProps) {
   if (offset === 0) return children;
   return <Empty title={`No more ${noun}s`}>The pages before this one have all of them.</Empty>;

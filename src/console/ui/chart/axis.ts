@@ -9,7 +9,7 @@ export function axisOf(largest: number, parts: number): Axis {
   const power = 10 ** Math.floor(Math.log10(wanted));
   // 0.999 absorbs rounding errors, such as of 0.1 + 0.2.
   const step = (FACTORS.find((factor) => factor * power >= wanted * 0.999) ?? 10) * power;
-  // Whole numbers, such as numbers of runs, get whole ticks.
+  // A whole maximum, such as a number of runs, gets whole ticks if it is not below the number of parts.
   const whole = largest >= parts && Number.isInteger(largest) ? Math.ceil(step) : step;
   return { max: whole * parts, ticks: Array.from({ length: parts + 1 }, (_, n) => n * whole) };
 }

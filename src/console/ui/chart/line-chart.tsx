@@ -13,7 +13,7 @@ type Props = {
   /** Describes the lines for screen readers. */
   label: string;
   lines: ChartLine[];
-  /** Lines are stacked already; each is filled down to the one below. */
+  /** Whether each line is filled down to the one below. The values of such lines are stacked already. */
   isFilled: boolean;
   format: (value: number) => string;
   ticks: string[];

@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from "react";
 import { type Block, type Inline, parseInline, parseMarkdown } from "./markdown.ts";
 
-/** Longer texts are shown as they are: a message is parsed again with each token. */
+/** Texts with more characters are not parsed: a message is parsed again with each token. */
 const MAX_DRAWN = 20_000;
 
 /** Draws Markdown as elements. Images become links, HTML stays text, and headings become paragraphs. */

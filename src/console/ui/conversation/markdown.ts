@@ -1,4 +1,4 @@
-/** A part of a line. Everything else is text. */
+/** A part of a text: plain text, or one of the supported marks. */
 export type Inline =
   | string
   | { kind: "code"; text: string }

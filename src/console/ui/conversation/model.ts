@@ -156,7 +156,7 @@ function toCall(fields: Fields, index: number): ToolCall {
 
 const MAX_TEXT = 120;
 
-/** Returns the input of a run in a line: its last message, or its JSON. */
+/** Returns the input of a run in a line: its last message, its JSON, or `continues` without an input. */
 export function summaryOf({ input }: Fields): string {
   const text = toConversation(messagesOf(input) ?? []).at(-1)?.text;
   if (text) return `“${cutText(text, MAX_TEXT)}”`;

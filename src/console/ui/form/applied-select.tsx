@@ -10,7 +10,10 @@ type Props = {
   children: ReactNode;
 };
 
-/** A setting that a button applies. The select alone must not: its arrow keys choose each option on their way. */
+/**
+ * A setting that a button applies. The select does not apply it, because its arrow keys choose each option on their
+ * way.
+ */
 export function AppliedSelect({ label, value, isPending, onApply, children }: Props) {
   const [draft, setDraft] = useState({ of: value, value });
   // A draft ends when the setting changes, by this page or another one.

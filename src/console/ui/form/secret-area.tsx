@@ -1,6 +1,9 @@
 import type { KeyboardEvent, TextareaHTMLAttributes } from "react";
 
-/** A field for a secret. Accepts several lines, as private keys have them, and masks all. Enter sends the form. */
+/**
+ * A field for a secret. Accepts several lines, as private keys have them, and masks all. Enter sends the form, and
+ * Shift Enter begins a line.
+ */
 export function SecretArea(area: TextareaHTMLAttributes<HTMLTextAreaElement>) {
   return (
     <textarea

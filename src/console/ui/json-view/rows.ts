@@ -25,7 +25,9 @@ export const CUT_CHARS = 500;
 /** Number of children or lines that are shown when a node is opened, and added by each `more`. */
 export const CHUNK = 1000;
 const LINE_CHARS = 160;
-/** Upper bound of the rows that are open at first. */
+/**
+ * Upper bound of the rows that are shown at first. Children of the root count, and are shown even if there are more.
+ */
 const FIRST_ROWS = 400;
 
 type Node = Pick<JsonRow, "id" | "depth" | "name" | "value" | "isLast">;
@@ -123,7 +125,10 @@ function wholeCharacters(text: string, to: number): number {
   return code >= 0xd800 && code <= 0xdbff ? to + 1 : to;
 }
 
-/** Opens nodes level by level, up to `FIRST_ROWS`. A value that is a text is open. Strings in a value are closed. */
+/**
+ * Opens the root, and then nodes level by level, up to `FIRST_ROWS`. A value that is a text is open. Strings in a value
+ * are closed.
+ */
 export function openAtFirst(value: unknown): OpenNodes {
   const opened = new Map<string, number>();
   if (isContainer(value) || typeof value === "string") opened.set(ROOT, CHUNK);
