@@ -7,10 +7,11 @@ export type BuildLog = {
   info(message: string): void;
   warn(message: string): void;
   error(message: string): void;
-  /** Begins a step, which is sent with the next batch of lines. */
+  /** Begins a step. The next batch contains it, even without lines. */
   begin(step: BuildProgress["steps"][number]["name"], commit?: SourceCommit | null): void;
   /**
-   * Sends the waiting lines at once. Resolves when the sink has stored all lines. Rejects when any call of it failed.
+   * Sends waiting lines and steps without the pause. Resolves when the sink has stored them. Rejects when this call of
+   * the sink or any earlier one failed.
    */
   flush(): Promise<void>;
 };
@@ -18,8 +19,7 @@ export type BuildLog = {
 const BATCH_MS = 100;
 
 /**
- * Sends lines in small batches and in order, with one call in flight. The build does not wait for them. Timestamps
- * increase strictly.
+ * Sends lines in batches and in order. The build waits for them only in `flush`. Timestamps increase strictly.
  */
 export function buildLog(sink: BuildSink): BuildLog {
   let waiting: BuildLine[] = [];

@@ -39,17 +39,18 @@ export type BuildProgress = {
   commit: SourceCommit | null;
 };
 
-/** An RpcTarget of the main Worker; each call also renews the lease of the build. */
+/** An RpcTarget of the main Worker. A call also renews the lease of the attempt, and rejects when the lease is lost. */
 export interface BuildSink {
   log(lines: BuildLine[], progress: BuildProgress): Promise<void>;
 }
 
 export type ArtifactKind = "artifact" | "ui" | "map";
 
-/** Packages by their hash. An RpcTarget of the builder's shell. */
+/** Tarballs of packages by their hash. An RpcTarget of the builder script, outside of the build's isolate. */
 export interface PackageStore {
+  /** @returns `null` when no tarball with the hash is stored */
   readTarball(integrity: Integrity): Promise<ReadableStream<Uint8Array> | null>;
-  /** Rejects when the bytes do not have the hash. */
+  /** Rejects when the bytes do not have the hash. Stores nothing for a SHA-1, or for a tarball that is too large. */
   writeTarball(
     integrity: Integrity,
     bytes: number,
@@ -62,13 +63,13 @@ export interface BuildStore extends PackageStore {
   /** @returns the uploaded tarball of the revision, or null without one. */
   readSource(): Promise<ReadableStream<Uint8Array> | null>;
   /**
-   * @returns a `PrebuiltUnit` as gzipped JSON, or `null`. The outcome then lists the version as lacking, unless it is
-   * one that is never prebuilt.
+   * @returns a `PrebuiltUnit` as gzipped JSON, or `null` without one. The outcome lists a version without a unit in
+   * `lacking`, unless Heddle never prebuilds that version.
    */
   readPrebuilt(name: string, version: string): Promise<ReadableStream<Uint8Array> | null>;
   /** Returns the versions, by package, whose units are part of the builder script. The newest is first. */
   listPrebuilt(): Promise<Record<string, string[]>>;
-  /** @returns the versions that an earlier build of the deployment chose, or `null` */
+  /** @returns the versions that an earlier build of the deployment chose for inputs with this hash, or `null` */
   readResolution(hash: string): Promise<ReadableStream<Uint8Array> | null>;
   /** Keeps an earlier record of the same hash. */
   writeResolution(hash: string, json: string): Promise<void>;
@@ -135,12 +136,12 @@ export function uiKeyOf(artifact_key: string): string {
   return artifact_key.replace(/\.json$/, ".ui.json");
 }
 
-/** Returns the key of the `SourceMap` beside an artifact. Only failures read this object. */
+/** Returns the key of the `SourceMap` beside an artifact. It is read only to map the stack of a failure. */
 export function mapKeyOf(artifact_key: string): string {
   return artifact_key.replace(/\.json$/, ".map.json");
 }
 
-/** Returns the prefix of the records of versions that a deployment's builds without a lockfile chose. */
+/** Returns the key prefix of a deployment's resolutions: the versions that its builds chose without a lockfile. */
 export function resolutionPrefix(deployment_id: string): string {
   return `resolutions/${deployment_id}/`;
 }
@@ -149,7 +150,7 @@ export function objectKeysOf(artifact_key: string): string[] {
   return [artifact_key, uiKeyOf(artifact_key), mapKeyOf(artifact_key)];
 }
 
-/** langgraph.json as far as a run needs it; `raw` is the whole file for later readers. */
+/** The parts of langgraph.json that a build uses. `raw` is the whole file, which the revision's row stores. */
 export type AgentConfig = {
   graphs: Record<string, { path: string; export_name: string; description: string | null }>;
   env: Record<string, string>;
@@ -170,7 +171,7 @@ export type BuildOutcome =
       artifact_bytes: number;
       repo_commit_sha: string | null;
       config: AgentConfig;
-      /** Versions that are prebuilt once the build is over. */
+      /** Versions without a `PrebuiltUnit`. The consumer requests these units after the build. */
       lacking: PackageVersion[];
     }
   | {

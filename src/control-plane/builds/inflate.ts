@@ -1,4 +1,4 @@
-/** Decompresses gzip and rejects after `max_bytes`, before the next chunk is inflated. */
+/** Decompresses gzip. The returned stream fails with `tooLarge()` when it has more than `max_bytes`. */
 export function inflateGzip(
   stream: ReadableStream<Uint8Array>,
   max_bytes: number,

@@ -1,7 +1,7 @@
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** Limits of a revision's source. An isolate has 128 MB, and the bundler needs most of it. */
+/** Limits of a revision's source. It shares the 128 MB of an isolate with the packages and the bundler. */
 export const SOURCE_LIMITS = {
   compressed_bytes: 64 * MB,
   total_bytes: 64 * MB,
@@ -9,7 +9,7 @@ export const SOURCE_LIMITS = {
   archive_bytes: 128 * MB,
   file_bytes: 16 * MB,
   files: 20_000,
-  /** Git objects of a commit, and visits of its trees' entries. */
+  /** Git objects of a commit. Also the entries of its trees, each counted at every visit. */
   objects: 40_000,
   /** Levels of nested folders. */
   depth: 100,
@@ -36,7 +36,7 @@ export const JSON_BYTES = {
 /** Characters of a build's error message and of one line of its log. */
 export const MESSAGE_CHARACTERS = 8000;
 
-/** UTF-8 bytes of all lines in the log of one attempt. */
+/** UTF-8 bytes of all lines that the builder may log in one attempt. */
 export const LOG_BYTES = 2 * MB;
 
 /** Result of an agent's load check, as JSON. A revision's row of at most 2 MB holds it beside the configuration. */
@@ -48,7 +48,7 @@ export const SPECIFIER_CHARACTERS = 2048;
 /** Stars in a package.json. Each one in `exports` may be replaced by up to `SPECIFIER_CHARACTERS` characters. */
 export const MANIFEST_STARS = 1000;
 
-/** Files of the repository that an agent reads with `fs`. They are held in memory by its isolate. */
+/** Sizes of one file, and of all files together, that an agent may read with `fs`. Its isolate holds them in memory. */
 export const READ_FILE_BYTES = MB;
 export const READ_FILES_BYTES = 8 * MB;
 
@@ -64,7 +64,7 @@ export const PACKAGE_LIMITS = {
   total_bytes: 160 * MB,
   /** A package that is unpacked beside others; larger ones are unpacked one after another. */
   parallel_bytes: 8 * MB,
-  /** All packages of a build, as they are held in memory. */
+  /** All packages of a build, compressed as `packPackage` returns them. */
   installed_bytes: 96 * MB,
   metadata_bytes: 32 * MB,
   timeout_ms: 60_000,
@@ -89,7 +89,7 @@ export const QUOTED_BYTES = 4 * MB;
 export const UI_BYTES = 8 * MB;
 
 export const BUNDLE_TIMEOUT_MS = 120_000;
-/** Maximum duration of a build. */
+/** Maximum duration of one attempt in the build's isolate. */
 export const BUILD_TIMEOUT_MS = 240_000;
-/** Attempts at one request to a git host or a registry. */
+/** Attempts to fetch one repository, token or package. */
 export const REQUEST_ATTEMPTS = 4;

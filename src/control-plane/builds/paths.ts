@@ -1,4 +1,4 @@
-/** Slash paths without a file system behind them. */
+/** Functions on paths with slashes. None of them accesses files. */
 
 export function directoryOf(path: string): string {
   const slash = path.lastIndexOf("/");

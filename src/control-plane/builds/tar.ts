@@ -33,9 +33,9 @@ export async function* tarEntries(
 }
 
 /**
- * Rejects a metadata record over the limit before the decoder reads it: the decoder's time for a malformed pax
- * record grows with the square of its size. Each block that could be a header counts, also inside a file,
- * because metadata decides where files end.
+ * Fails before the decoder reads the metadata record that exceeds the limit of all records together. The decoder's time
+ * for a malformed pax record grows with the square of its size. Each block that could be a header counts, also inside
+ * a file, because metadata decides where files end.
  */
 export function limitMetadata(
   refuse: (text: string) => Error,
@@ -76,7 +76,10 @@ function metadataSize(block: Uint8Array): number {
   return (isHeader && readNumber(block, SIZE_OFFSET, SIZE_LENGTH)) || 0;
 }
 
-/** Reads octal text up to a NUL, or base 256 when the first bit is set. @returns `null` for any other bytes */
+/**
+ * Reads octal text up to a NUL, or base 256 when the first bit is set.
+ * @returns `null` for other bytes, and for a number that is not a safe integer
+ */
 function readNumber(block: Uint8Array, offset: number, length: number): number | null {
   const bytes = block.subarray(offset, offset + length);
   const [first = 0, ...rest] = bytes;

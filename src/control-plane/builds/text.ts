@@ -1,6 +1,6 @@
 import { MESSAGE_CHARACTERS } from "./limits.ts";
 
-/** Formats numbers for a build's log. Units are decimal, so a limit of 64 MiB reads as 67.1 MB. */
+/** Formats a size for a build's log in decimal units: 64 MiB is "67.1 MB". */
 export function bytesText(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} kB`;

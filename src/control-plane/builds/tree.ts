@@ -38,7 +38,10 @@ export function isReadable(path: string, bytes: number): boolean {
   return [READABLE, ENVIRONMENT, LOCK, MODULES].some((pattern) => pattern.test(path));
 }
 
-/** Normalizes a path of an archive. @returns `null` for the root */
+/**
+ * Normalizes a path of an archive or of a git tree. @returns `null` for the root
+ * @throws BuildFailure for a path that is absolute, is too long, or has `..`, a backslash or a NUL
+ */
 export function safePath(name: string): string | null {
   const segments = name.split("/");
   const isUnsafe =
@@ -51,7 +54,7 @@ export function safePath(name: string): string | null {
   return path === "" ? null : path;
 }
 
-/** Returns the top folder if all files are in one, as in archives of git hosts. */
+/** Returns the top folder that contains all files, as in archives of git hosts. @returns `null` without one */
 export function sharedFolder(tree: Tree): string | null {
   const folders = new Set([...tree.files.keys(), ...tree.others].map((path) => topOf(path)));
   const [folder = null] = folders;
@@ -105,7 +108,10 @@ export function addLink(tree: Tree, path: string, target: string): void {
   tree.links.set(path, target);
 }
 
-/** Adds the size of a file to the tree. @throws BuildFailure when there are too many files, or they are too large */
+/**
+ * Adds the size of a file to the tree.
+ * @throws BuildFailure for too many files, for a file that is too large, or when all files are too large together
+ */
 export function countFile(tree: Tree, entry: TreeEntry): void {
   if (tree.files.size + tree.others.size >= SOURCE_LIMITS.files) {
     throw tooLarge(`The source has more than ${SOURCE_LIMITS.files} files.`);

@@ -45,7 +45,7 @@ export async function runBuild(
 async function build(storage: BuildStore, order: BuildOrder, log: BuildLog): Promise<BuildOutcome> {
   const started = Date.now();
   const fetching = fetchSource(storage, order);
-  // The bundler starts while the source is fetched. After a failure, bundling starts it again.
+  // The bundler starts while the source is fetched. If that fails, the first bundle starts it again.
   startBundler().catch(() => undefined);
   const { tree, warnings, name } = await fetching;
   const at = tree.commit === null ? "" : ` at ${tree.commit.repo_commit_sha.slice(0, 7)}`;
@@ -123,7 +123,7 @@ async function inTime(work: Promise<BuildOutcome>): Promise<BuildOutcome> {
   }
 }
 
-/** Returns an outcome for every error. A call of `build` rejects only when the isolate itself has ended. */
+/** Returns an outcome for every error: the consumer takes a rejected call for a lost isolate. */
 function toOutcome(log: BuildLog, error: unknown): BuildOutcome {
   if (error instanceof BuildFailure) {
     log.error(error.message);

@@ -168,7 +168,7 @@ function isBuildError(error: unknown): error is esbuild.BuildFailure {
   return error instanceof Error && "errors" in error && Array.isArray(error.errors);
 }
 
-/** Prefers the plugin's warning about an import to esbuild's error about the same import: its text has the remedy. */
+/** Replaces esbuild's error about an import by the plugin's warning about the same import, which has the remedy. */
 function errorsOf({ errors, warnings }: esbuild.BuildFailure): string[] {
   const place = ({ location }: esbuild.Message) =>
     location && `${location.file}:${location.line}:${location.column}`;

@@ -13,7 +13,7 @@ import { runBuild } from "./build.ts";
 import { startBundler } from "./bundle.ts";
 import { prebuildPackage } from "./prebuild.ts";
 
-/** The code of one build's isolate. It has no bindings: `storage` is all that it may read and write. */
+/** The code of one build's isolate. The isolate has no bindings: it reads and writes R2 only through `storage`. */
 export class Build extends WorkerEntrypoint implements BuildIsolate {
   prepare(): Promise<void> {
     return startBundler();

@@ -52,7 +52,7 @@ export function lacksZodSchema(dependencies: Dependencies): boolean {
   return version !== null && lt(version, FIRST_WITH_ZOD_SCHEMA);
 }
 
-/** @returns `null` without LangGraph, when it is linked, or when the lockfile has the address of a tarball instead */
+/** @returns `null` without LangGraph, when it is linked, or when the lockfile has an address in place of its version */
 function versionOf({ install, langgraph }: Dependencies): string | null {
   return valid(install.packages.get(langgraph ?? "")?.version);
 }

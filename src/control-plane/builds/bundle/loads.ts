@@ -8,7 +8,7 @@ export type LoadOptions = {
   disk: Disk;
   /** Modules that no file has, by their specifier. Imports in them resolve from `directory`. */
   virtual: Record<string, { text: string; directory: string }>;
-  /** Files that the bundle can hold, by their extensions. */
+  /** esbuild's loaders of the files that the bundle can hold, by extension. */
   loaders: Record<string, Loader>;
   /** Compiles a style sheet before the bundler reads it. */
   styles?: (css: string, directory: string) => Promise<string>;

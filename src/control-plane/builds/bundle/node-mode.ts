@@ -3,8 +3,8 @@ import { type Disk, splitPackagePath } from "../resolve/disk.ts";
 
 /**
  * Makes esbuild treat default imports of CommonJS as Node does. esbuild does so in files that end in .mts or .mjs, or
- * are below a package.json with `"type": "module"`. It finds no package.json, because it has no file system, so this
- * ending is added to the paths of such files.
+ * are below a package.json with `"type": "module"`. esbuild has no file system, so it finds no package.json. Files
+ * below a package.json with this type get this ending instead.
  */
 const MARK = ".node.mts";
 

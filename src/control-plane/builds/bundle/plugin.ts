@@ -29,9 +29,9 @@ export type PluginOptions = LoadOptions & {
   resolveInstalled: Resolver;
   /** @returns the path of the prebuilt module that a specifier leads to, or `null` without one. */
   providedModule: (specifier: string) => string | null;
-  /** @returns the path of the module of a WebAssembly file, or `null`. Browsers have none. */
+  /** @returns the module path of a WebAssembly file. Unset for browsers and for prebuilt units, which hold none. */
   wasmModule?: (path: string) => string | null;
-  /** Matches modules that the host's page provides. Set only for bundles for browsers, and marks them as such. */
+  /** Matches modules that the host's page provides. The plugin bundles for a browser if and only if this is set. */
   isShared?: (specifier: string) => boolean;
   /** Filled while bundling: directories of packages to fetch before the next attempt. */
   missing: Set<string>;
@@ -72,7 +72,7 @@ export function heddlePlugin(options: PluginOptions): Plugin {
 function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveResult {
   const { path, importer, namespace, kind, resolveDir } = args;
   const directory = namespace === "file" ? directoryOf(importer) : resolveDir;
-  // Browsers load what a style sheet names.
+  // Leaves the URLs of style sheets to the browser.
   if (isUrl(path) && /^(url-token|import-rule)$/.test(kind)) return { path, external: true };
   const own = ownModule(options, args, directory);
   if (own !== null) return own;
@@ -137,7 +137,10 @@ function sparedResult(args: OnResolveArgs, to: UnresolvedImport): OnResolveResul
   return isOnDemand(args) ? { warnings: [{ text: to.text }] } : null;
 }
 
-/** A missing import is an error in the agent's source. In packages it can be optional. */
+/**
+ * Matches missing imports that throw at run time and do not fail the build: calls of a created `require`, and calls of
+ * `require` and `import()` in packages. Code may catch these errors.
+ */
 function isSpared({ kind, importer, namespace }: OnResolveArgs): boolean {
   const isPackage = splitPackagePath(importer) !== null;
   return namespace === REQUIRES || (isPackage && !/^import-(statement|rule)$/.test(kind));

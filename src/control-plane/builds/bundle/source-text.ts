@@ -5,7 +5,7 @@ import { bundleRequires, unknownRequire } from "./requires.ts";
 /** Folder in which workerd shows the modules of an isolate as files. */
 const BUNDLE_FOLDER = "/bundle";
 
-/** Names that each file has in Node, with those of the constants that replace them where the file declares none. */
+/** Names that Node gives to each file, with their replacements. Names that a file declares are not replaced. */
 export const META_DEFINES = {
   __filename: "__heddle_filename",
   __dirname: "__heddle_dirname",
@@ -23,8 +23,8 @@ const OWN = /import\.meta|__filename|__dirname|module\.parent/;
 const PARENT = 'typeof module==="object"&&(module.parent={});';
 
 /**
- * Declares `import.meta`, `__dirname` and `require` of a file, because all files become one module. The declarations
- * are on the first line, so that line numbers do not change.
+ * Declares the constants of `META_DEFINES` in a file that uses them, because all files become one module. Also makes
+ * its `createRequire` calls find bundled files. No line is added, so that line numbers do not change.
  */
 export function withOwnNames(path: string, text: string): string {
   const hasModule = lacksModule(path, text);
@@ -70,7 +70,7 @@ const IMPOSSIBLE: (readonly [RegExp, string])[] = [
   ],
 ];
 const COMPILE = ".compile(";
-/** Length of the text after `.compile(` that is searched. Calls that compile a graph are shorter. */
+/** Characters that are searched, from `.compile(` on. Calls that compile a graph are shorter. */
 const CALL_CHARS = 500;
 const TRANSFORMERS_TEXT =
   "Stream transformers are not run: their extensions stay empty. Emit custom events instead";

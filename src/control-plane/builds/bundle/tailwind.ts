@@ -2,7 +2,7 @@ import { compile } from "tailwindcss";
 import { TAILWIND_SHEETS } from "../packages/embedded.ts";
 import { directoryOf } from "../paths.ts";
 
-/** The path and the text of an imported style sheet. */
+/** Returns the path and the text of a style sheet that another one imports. */
 export type StyleReader = (specifier: string, directory: string) => { path: string; text: string };
 
 const DIRECTIVES = /@(import\s+["']tailwindcss|tailwind\s|apply\s|theme\b|utility\s|variant\s)/;

@@ -10,7 +10,10 @@ export const SCRIPT = /\.[cm]?[jt]sx?$/;
 /** The source, with the path and the folder of langgraph.json in it. */
 export type ConfigLocation = { tree: Tree; path: string; folder: string };
 
-/** Finds a script. `agent.js` also finds `agent.ts`, as in imports of TypeScript. */
+/**
+ * Returns the path of a script, `undefined` when it does not exist. `agent.js` also finds `agent.ts`, as in imports of
+ * TypeScript. @throws BuildFailure when git stores only a reference to the file
+ */
 export function findScript(
   tree: Tree,
   source: string,

@@ -4,7 +4,10 @@ import { BuildFailure } from "../failure.ts";
 import { bytesText } from "../text.ts";
 import { parseJson } from "./json.ts";
 
-/** Parses a JSON file of the source. Size and depth are limited because later steps recurse over the value. */
+/**
+ * Parses a JSON file of the source. Its depth is limited because later steps recurse over the value. `max_bytes` is
+ * compared with the characters of `text`, which are never more than its bytes.
+ */
 export function readJson(
   path: string,
   text: string,

@@ -17,14 +17,14 @@ export function parseJson(source: string): JsonResult {
   }
 }
 
-/** Allows comments and trailing commas, as tsconfig.json has them. */
+/** Parses JSON with comments and trailing commas, as in tsconfig.json. @returns `undefined` for other texts */
 export function parseJsonc(source: string): unknown {
   const errors: ParseError[] = [];
   const value: unknown = unlessTooDeep(() => parse(source, errors, { allowTrailingComma: true }));
   return errors.length === 0 ? value : undefined;
 }
 
-/** The parser recurses: deep nesting overflows the stack. */
+/** The parser recurses: deep nesting overflows the stack. @returns `undefined` after an overflow */
 function unlessTooDeep<T>(read: () => T): T | undefined {
   try {
     return read();

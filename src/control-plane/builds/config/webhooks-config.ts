@@ -41,7 +41,7 @@ const RULES: Record<string, Check> = {
   disable_loopback: flag,
 };
 
-/** Checks `webhooks` of langgraph.json. The agent server reads it when it accepts a webhook and when it sends one. */
+/** Checks `webhooks` of langgraph.json. The agent server reads it when it accepts a run and when it sends a webhook. */
 export function assertWebhooks(place: ConfigLocation, value: unknown): void {
   const webhooks = section(place, "webhooks", value);
   assertAll(place, "webhooks", webhooks, { env_prefix: prefix });

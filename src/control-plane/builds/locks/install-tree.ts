@@ -32,7 +32,7 @@ export type Package = Tarball & {
 /** Value for lockfiles of Yarn 2 and newer: their checksums are of Yarn's archives, so the registry's hash is used. */
 export const REGISTRY_INTEGRITY = "registry";
 
-/** Installed packages by path. A link points to a folder of the source. */
+/** The packages to install, by path. A link, also by its path, leads to a folder of the source. */
 export type Install = {
   packages: Map<string, Package>;
   links: Map<string, string>;
@@ -48,7 +48,10 @@ export function dependencyNames(manifest: Manifest): string[] {
   });
 }
 
-/** Resolves an import of `name` from `directory` by Node's walk. @returns `null` when it is not found */
+/**
+ * Resolves an import of `name` from `directory` by Node's walk. @returns the path of the package, or the folder of the
+ * source that a link leads to; `null` when neither is found
+ */
 export function findPackage(install: Install, directory: string, name: string): string | null {
   for (let at = directory === "/" ? "" : directory; ; at = directoryOf(at)) {
     const path = `${at}/node_modules/${name}`;
@@ -59,7 +62,7 @@ export function findPackage(install: Install, directory: string, name: string): 
   }
 }
 
-/** Returns the paths of `names` and of all their dependencies. Stops at provided packages. */
+/** Returns the paths of `names` and of their dependencies. Stops at provided packages and at links, and omits both. */
 export function reachable(
   install: Install,
   directory: string,

@@ -48,7 +48,8 @@ export function peerEdges(ranges: Record<string, string> = {}): Edge[] {
 }
 
 /**
- * Places packages breadth first: at the root, or inside the package that needs it when the root has another version.
+ * Places packages breadth first. A package goes to the root, or inside the one that needs it when the root has another
+ * version.
  * @param projects folders with dependencies, the agent's first
  */
 export function layOut(path: string, graph: LockGraph, root: string, projects: string[]): Install {
@@ -159,7 +160,7 @@ class Layout {
     return target.edges.map((edge) => ({ ...edge, from: at }));
   }
 
-  /** Returns the outermost place from which a package has the same peers as the one that needs it. */
+  /** Returns the outermost place where a package finds the same copies of its peers as the one that needs it. */
   #placeOf(
     { name, from }: Requirement,
     target: LockedPackage,

@@ -8,8 +8,8 @@ import { JSON_BYTES, PACKAGE_LIMITS } from "../limits.ts";
 type Fields = Record<string, unknown>;
 
 /**
- * Parses yarn.lock or pnpm-lock.yaml with yarn's parser, which reads the format of yarn 1 and YAML. It returns every
- * scalar as a string.
+ * Parses a lockfile or a settings file of yarn or pnpm with yarn's parser, which reads the format of yarn 1 and YAML.
+ * The parser returns every scalar as a string.
  */
 export function parseLock(path: string, text: string): Fields {
   assertSize(path, text.length, JSON_BYTES.lockfile, "dependency_unresolved");

@@ -71,7 +71,8 @@ function isInstalled(entry: LockEntry): boolean {
 }
 
 /**
- * Matches packages inside another package's tarball. Packages that the repository itself bundles have an address too.
+ * Matches packages inside another package's tarball. `inBundle` also marks the packages that the repository itself
+ * bundles, but these have an address.
  */
 function isInTarball({ inBundle, resolved, integrity }: LockEntry): boolean {
   return inBundle === true && resolved === undefined && integrity === undefined;

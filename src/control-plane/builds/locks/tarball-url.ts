@@ -3,10 +3,13 @@ import { unresolved } from "../failure.ts";
 /** Characters of a `resolved` address: npm's own are under 200. */
 const MAX_RESOLVED = 2048;
 
-/** The address of a tarball, or the text of an error when the agent needs this package. */
+/** The address of a tarball. A package with a `refusal` cannot be installed: an agent that needs it gets this error. */
 export type Tarball = { url: string; refusal?: string };
 
-/** Returns the address of a tarball at the registry of this installation, which replaces the lockfile's registry. */
+/**
+ * Returns the address of a tarball. This installation's registry replaces the registry of the lockfile. Tarballs from
+ * elsewhere keep their address.
+ */
 export function tarballOf(
   lock: string,
   name: string,
@@ -32,7 +35,7 @@ function isWeb({ protocol }: URL): boolean {
   return protocol === "https:" || protocol === "http:";
 }
 
-/** @returns `@scope/name/-/file.tgz`, or null when the address is not one of an npm registry. */
+/** @returns `name/-/file.tgz` or `@scope/name/-/file.tgz`, `null` when the address is not of an npm registry */
 function registryPath({ pathname }: URL): string | null {
   const segments = pathname.split("/");
   const [scope = "", name = "", dash, file = ""] = segments.slice(-4);

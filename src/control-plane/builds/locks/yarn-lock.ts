@@ -24,7 +24,7 @@ type Options = {
   others?: string[];
 };
 
-/** Maximum number of peers that are read of a package: each place compares all of them. Real ones have up to 150. */
+/** Maximum number of peers that are read of a package: each place compares all. Real packages have up to 150. */
 const MAX_PEERS = 300;
 
 /** `name@npm:1.2.3`: the locator that yarn 2 and newer write. */

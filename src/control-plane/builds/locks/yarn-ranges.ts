@@ -96,7 +96,7 @@ function onlyOf([only, ...others]: Entry[]): Entry | null {
 /** Bounds the work for a lockfile with thousands of versions of one package. */
 const MAX_VERSIONS = 50;
 
-/** Returns the newest entry in a peer's range. Keys of a lockfile have only ranges of other dependencies. */
+/** Returns the newest entry in a peer's range. Keys of a lockfile do not have the ranges of peers. */
 function newestOf(entries: Entry[], range: string): Entry | null {
   const versionOf = (entry: Entry) => text(entry.version) ?? "";
   const versions = entries.slice(0, MAX_VERSIONS).map(versionOf);

@@ -114,8 +114,8 @@ function rulesOfPnpm(overrides: Record<string, string>): Rule[] {
   return rules.toSorted((one, other) => isForAll(one) - isForAll(other));
 }
 
-// `a/**/b` applies at any depth in yarn 1.
-/** Reads `{"b": "1", "a/b": "2"}`. */
+// In yarn 1, `a/**/b` applies to `b` at any depth below `a`.
+/** Reads `{"b": "1", "a/b": "2"}`, where `a/b` applies to a `b` that `a` depends on. */
 function rulesOfYarn(resolutions: Record<string, string>): Rule[] {
   return Object.entries(resolutions).map(([selector, to]) => {
     const names = selector.match(/(?:@[^/]+\/)?[^/]+/g) ?? [];

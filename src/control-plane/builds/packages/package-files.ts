@@ -3,7 +3,7 @@ import { inflateGzip } from "../inflate.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
 import { tarEntries } from "../tar.ts";
 
-/** The files of a package, read when the bundle first needs them. */
+/** A package in memory, compressed to a size of `bytes`. The first call of `files` unpacks it. */
 export type PackageFiles = { bytes: number; files(): Map<string, Uint8Array> };
 
 /** Files that no bundle imports, about a third of a package's bytes. */

@@ -94,7 +94,10 @@ function tsconfigFolder(tree: Tree, home: string, folder: string, graph_paths: s
   return found.find((each) => each !== null) ?? null;
 }
 
-/** Returns the folder of package.json. The one near langgraph.json may list workspaces only: then a graph's is used. */
+/**
+ * Returns the folder of the package.json that is nearest to langgraph.json. If that one does not depend on LangGraph
+ * and the one nearest to a graph does, returns the folder of the graph's. @returns `null` without a package.json
+ */
 function packageFolder(
   tree: Tree,
   workspaces: Workspaces,
@@ -131,7 +134,7 @@ function nearestLocks(tree: Tree, workspaces: Workspaces, from: string): Lock[] 
   return [];
 }
 
-/** Returns whether a lockfile is for `from`. Package managers ignore one in an outer folder without this workspace. */
+/** Returns whether a lockfile is for `from`. Package managers ignore an outer one that does not list this workspace. */
 function isFor(
   { folder, text }: Omit<Lock, "file">,
   workspaces: Workspaces,

@@ -38,7 +38,7 @@ export class PrebuiltUnits {
     return lists;
   }
 
-  /** Versions that the build requested last, at most one of each package. */
+  /** Versions that the build read and that have no unit. Of each package, only the last one. */
   get missing(): PackageVersion[] {
     return [...this.#missing.values()];
   }
@@ -60,7 +60,7 @@ function keyOf({ name, version }: PackageVersion): string {
   return `prebuilt/${FORMAT}/${name}@${version}.json.gz`;
 }
 
-/** Excludes versions before 1, which lack modules of other units, and prereleases. */
+/** Excludes prereleases, and versions before 1, which lack modules that units of other packages import. */
 function isPrebuildable(name: unknown, version: unknown): boolean {
   if (typeof name !== "string" || typeof version !== "string") return false;
   const isExact = parse(version)?.version === version;

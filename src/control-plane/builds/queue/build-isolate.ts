@@ -19,7 +19,7 @@ import { PrebuiltUnits } from "../prebuilt/units.ts";
 import { buildEgress } from "./callbacks.ts";
 import { BuildStorage, PackageStorage } from "./storage.ts";
 
-/** CPU time of a build. Cloudflare ends an isolate that exceeds it; local workerd does not. */
+/** CPU time of a build or a prebuild. Cloudflare ends an isolate that exceeds it; local workerd does not. */
 const CPU_LIMIT_MS = 120_000;
 
 /** Modules by the names under which build.js imports them (scripts/build/build-isolate.ts). */
@@ -45,12 +45,15 @@ export function loadIsolate(loader: WorkerLoader, policy: EgressPolicy): WorkerS
   });
 }
 
-/** Casts because the loader types every entrypoint as a Fetcher. */
+/** Returns the entrypoint `Build`. Casts it, because the loader types every entrypoint as a Fetcher. */
 export function buildEntrypoint(isolate: WorkerStub): BuildIsolate {
   return isolate.getEntrypoint("Build") as unknown as BuildIsolate;
 }
 
-/** Rejects when the isolate ended before its answer, or stored no artifact. Other failures are outcomes. */
+/**
+ * Builds in a loaded isolate. Rejects when the isolate ends before it answers, or reports success without a stored
+ * artifact. Other failures are outcomes.
+ */
 export async function buildIn(
   isolate: WorkerStub,
   bucket: R2Bucket,

@@ -3,7 +3,7 @@ import type { EgressPolicy } from "../../../shared/egress/egress.ts";
 
 type Entrypoints = { BuildEgress(options: { props: EgressPolicy }): Fetcher };
 
-/** Returns the network of a build's isolate. */
+/** Returns the `globalOutbound` of a build's isolate, which refuses the requests that the policy forbids. */
 export function buildEgress({ allow_private, dns_url, own_ports }: EgressPolicy): Fetcher {
   const props = {
     allow_private,

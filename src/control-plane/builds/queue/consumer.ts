@@ -44,17 +44,20 @@ const PREBUILD_DELAY_SECONDS = 5;
 /** Timeout for a builder that does not end by itself. A consumer has 15 minutes for a message. */
 const ANSWER_TIMEOUT_MS = BUILD_TIMEOUT_MS + 30_000;
 
-/** Reasons of a failed build, by the codes of errors that the git host caused. */
+/** Reasons of a failed build, by the codes of errors when a token is requested from the git host. */
 const REFUSALS: Partial<Record<AppError["code"], BuildFailureReason>> = {
   bad_request: "source_unauthorized",
   invalid_request: "source_unsafe",
   unavailable: "source_unavailable",
 };
 
-/** The call of the builder was rejected: its isolate or its process ended. The builder returns other failures. */
+/** A call of the builder was rejected, in most cases because its isolate or its process ended. */
 class IsolateLost extends Error {}
 
-/** Runs one attempt of a build. Without one, only reports the end of the build. Throws when another attempt follows. */
+/**
+ * Claims and runs one attempt of a build. If the build has ended, reports its end to the git host.
+ * @throws the error of a failed attempt when the build has attempts left, so that the queue delivers the message again
+ */
 export async function consumeBuild(
   env: Env,
   message: { revision_id: string; reports?: number },
@@ -135,7 +138,7 @@ async function callBuilder(
   }));
 }
 
-/** Records the artifact. Deletes it when the revision has ended during this attempt: no row would name it. */
+/** Records the artifact. Deletes it when the revision ended on request during this attempt: no row names it. */
 async function keepArtifact(
   env: Env,
   build: RevisionBuild,
@@ -174,7 +177,10 @@ async function toOrder(env: Env, build: RevisionBuild): Promise<BuildOrder> {
   };
 }
 
-/** Returns the token for fetching the repository. @throws BuildFailure when the git host issues none */
+/**
+ * Returns the token for fetching the repository, `null` without an integration.
+ * @throws BuildFailure when the git host issues none
+ */
 function readSourceToken(env: Env, build: RevisionBuild): Promise<string | null> {
   const read = () =>
     readToken(env, build.workspace_id, build.source_config).catch((error: unknown) => {
@@ -190,16 +196,17 @@ function toSourceFailure(error: unknown): unknown {
   return new BuildFailure(reason, error.message, { cause: error });
 }
 
-/** @throws any other error */
+/** Returns a BuildFailure as it is. @throws any other error */
 function toRefusal(error: unknown): BuildFailure {
   if (error instanceof BuildFailure) return error;
   throw error;
 }
 
 /**
- * Returns a commit for a redeploy, which has the code of the revision that it copies, and for an attempt after one that
- * fetched the source: the branch may have newer commits. The first attempt of a push reads the branch in place of the
- * pushed commit, because hosts may deliver two pushes out of order.
+ * Returns the commit or the branch to fetch, "" for the default branch. A redeploy fetches the commit of the revision
+ * that it copies. After an attempt that fetched the source, the next one fetches the same commit, because the branch
+ * may have newer ones. A push fetches the branch at first: hosts may deliver two pushes out of order, so the pushed
+ * commit may be an older one.
  */
 function refOf(build: RevisionBuild): string {
   const { trigger, is_commit_fetched, repo_commit_sha, source_revision_config } = build;
@@ -209,7 +216,7 @@ function refOf(build: RevisionBuild): string {
 
 async function settleFailure(env: Env, build: RevisionBuild, error: unknown): Promise<void> {
   if (error instanceof LeaseLost) return;
-  // The builder's isolate also ends when its log has no lease any more, as after a deletion.
+  // A build also fails when it logs without the lease, as after a deletion. Then nothing is left to settle.
   if (!(await renewLease(env, build, new Date()))) return;
   log.error("build_attempt_failed", error, { revision_id: build.id, attempt: build.attempt });
   if (error instanceof IsolateLost) await loseLease(env, build, new Date());

@@ -33,7 +33,7 @@ export async function deployArtifact(env: Env, build: RevisionBuild): Promise<vo
 async function describe(env: Env, build: RevisionBuild): Promise<BuildDescription> {
   const first = load(env, build).catch((error: unknown) => {
     if (isLoadError(error)) throw error;
-    // Other agents share the first isolate's process on one machine: a loss may be theirs.
+    // On one machine, other agents run in the process of the first isolate and may have ended it.
     return load(env, build, crypto.randomUUID());
   });
   const answer = first.then(checkDescription, (error: unknown) => {
@@ -53,13 +53,13 @@ function load(env: Env, build: RevisionBuild, quarantine?: string): Promise<unkn
   return (isolate as unknown as AgentEntrypoint).describe();
 }
 
-/** Matches errors of the agent's code, which every isolate repeats. Any other rejection is a lost isolate. */
+/** Matches errors of the agent's code, which a second isolate would repeat. */
 function isLoadError(error: unknown): boolean {
   const message = error instanceof Error ? error.message : "";
   return /^(Failed to start Worker|Worker has no such entrypoint)/.test(message);
 }
 
-/** Errors of the platform, not of the agent. */
+/** Matches errors of the platform, not of the agent. */
 function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   // The code of the revision could not be read.

@@ -11,15 +11,15 @@ const ANSWER = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(false), error: FAILURE }),
 ]);
 
-/** Refuses values whose JSON is far larger: structured clone keeps shared references, so 1 KB can be a GB of JSON. */
+/** Refuses values that are huge as JSON: structured clone keeps shared references, so 1 KB may become 1 GB of JSON. */
 const Plain = plainData();
 
 /** The result of an agent's load check, within limits. */
 export type BuildDescription = z.infer<typeof ANSWER>;
 
 /**
- * Validates the result of `describe()`, which an agent's own code can replace. A bad value fails the build here: in D1
- * each attempt would fail as an error of the platform.
+ * Validates the result of `describe()`, which an agent's code can replace. A bad value fails the build. Without this
+ * check, D1 would refuse the value in each attempt, as if the platform had failed.
  */
 export function checkDescription(answer: unknown): BuildDescription {
   const parsed = ANSWER.safeParse(answer);
@@ -43,7 +43,7 @@ export function failedDescription(message: string): BuildDescription {
   return { ok: false, error: { error: "Error", message, stack: null } };
 }
 
-/** @returns `null` for cycles and for values that JSON does not have, such as bigints */
+/** @returns `null` for a value that `JSON.stringify` refuses: with a cycle or a bigint */
 function toJson(value: unknown): string | null {
   try {
     return JSON.stringify(value);

@@ -40,7 +40,7 @@ export class LogSink extends RpcTarget implements BuildSink {
     this.#build = build;
   }
 
-  /** Drops lines over the limits. Renews the lease in any case. */
+  /** Appends lines and progress. Drops lines over the limits. @throws LeaseLost when the attempt has lost its lease */
   async log(lines: BuildLine[], progress?: unknown): Promise<void> {
     const kept: BuildLine[] = [];
     for (const line of lines) {
@@ -53,8 +53,8 @@ export class LogSink extends RpcTarget implements BuildSink {
   }
 
   /**
-   * Reports the first time that a commit arrives, once it is fetched. The built commit may differ from the pushed one,
-   * which would stay pending for good if it were reported before.
+   * Reports the status of the commit once, after the source is fetched. A report before that could name the pushed
+   * commit. If the build uses another one, the pushed commit would stay pending for good.
    */
   async #reportCommit(): Promise<void> {
     if (this.#isReported) return;

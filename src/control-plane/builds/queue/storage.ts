@@ -53,8 +53,9 @@ export class PackageStorage extends RpcTarget implements PackageStore {
 }
 
 /**
- * Everything that one build may read and write in R2: its uploaded source, its artifact, packages, prebuilt units (read
- * only), and the versions that its deployment chose. Bodies are streams, so that this isolate holds none of them.
+ * Everything that one build may read or write in R2: its uploaded source, its artifact, packages, prebuilt units (read
+ * only), and the versions that its deployment chose. Large bodies are streams, so that the builder's isolate, which all
+ * builds share, does not hold them.
  */
 export class BuildStorage extends PackageStorage implements BuildStore {
   readonly #bucket: R2Bucket;
@@ -135,6 +136,7 @@ async function put(
   body: ReadableStream<Uint8Array>,
   options: R2PutOptions,
 ): Promise<void> {
+  // R2 stores a stream only if its length is known.
   const fixed = new FixedLengthStream(bytes);
   await Promise.all([body.pipeTo(fixed.writable), bucket.put(key, fixed.readable, options)]);
 }

@@ -63,7 +63,7 @@ export function diskResolver(
 type Done = (error?: Error | null, result?: unknown) => void;
 type Taps = { type: string; taps: { fn: (...args: unknown[]) => void }[] };
 
-/** Replaces the compiler of a hook's taps: it generates functions from text, which workerd refuses. */
+/** Replaces the compiler of a hook's taps, which generates functions from text: workerd refuses that. */
 function callInTurn({ type, taps }: Taps) {
   // Synchronous hooks are for logs, and have no taps here.
   if (type === "sync") return () => undefined;

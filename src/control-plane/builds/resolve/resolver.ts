@@ -85,7 +85,7 @@ class ScriptResolver {
       .find(({ type }) => type === "file");
   }
 
-  /** Falls back to the TypeScript source of a compiled file that does not exist: builds run no scripts of packages. */
+  /** Falls back to the source of a compiled file that does not exist: builds run no scripts of packages. */
   #findPackage(lookups: Lookups, specifier: string, directory: string): Resolution {
     const [first, ...others] = lookups;
     let resolved = this.#lookUp(first, specifier, directory);

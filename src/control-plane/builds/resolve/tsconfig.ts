@@ -137,7 +137,7 @@ function place(path: string, directory: string, leaf: string): string {
 
 type PathMapping = { paths: Record<string, unknown>; directory: string };
 
-/** Sorts patterns as TypeScript prefers them: without a wildcard first, then by the length of the prefix. */
+/** Sorts patterns as TypeScript prefers them: without a wildcard first, then those with the longest prefix. */
 function toPaths(
   { paths, directory }: PathMapping,
   base: string | null,

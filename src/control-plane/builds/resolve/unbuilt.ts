@@ -1,6 +1,6 @@
 import { splitPackagePath } from "./disk.ts";
 
-/** Compiled files by their extension, with those of their sources. */
+/** Extensions of sources, by the extension of the compiled file. */
 const SOURCES: Record<string, string[]> = {
   ".js": [".ts", ".tsx", ".js", ".jsx"],
   ".mjs": [".mts", ".ts", ".tsx", ".mjs", ".js"],
@@ -12,8 +12,9 @@ const OUTPUT = /^\.?(build|cjs|dist|es|esm|lib|out|output)$/;
 const FORMAT = /^(browser|cjs|commonjs|es|esm|lib|mjs|module|node|src)$/;
 
 /**
- * Returns the source of a file that the build script of a linked package would write, because builds run no scripts.
- * The source of dist/a/b.js is src/a/b.ts, and that of dist/esm/b.js is src/b.ts. @returns `null` if none is found
+ * Returns the source of a missing file that the build script of a linked package would write: builds run no scripts.
+ * The source of dist/a/b.js may be src/a/b.ts or a/b.ts, that of dist/esm/b.js also src/b.ts.
+ * @returns `null` if none exists
  */
 export function findSourceOf(
   absent: string,

@@ -10,7 +10,7 @@ const MAX_CONSTANTS = 8;
 
 /**
  * Reads the context of `new StateGraph(state, Annotation.Root({...}))` as JSON Schema. The annotation may be
- * a constant of the same file. At run time LangGraph does not have it.
+ * a constant of the same file. LangGraph itself does not keep the context's types.
  * @returns `null` when no graph has a context, or two graphs have different ones.
  */
 export function contextType(source: string, budget = new TypeBudget()): Schema | null {

@@ -24,7 +24,7 @@ export function readType(
 
 class Unreadable extends Error {}
 
-/** State of one `readType` call, which the readers of the declarations that the type names share. */
+/** State of one `readType` call. All readers of the call share it: one for the type, one for each use of a name. */
 type SharedState = { declarations: Declarations; budget: TypeBudget; nodes: number };
 
 class TypeReader {
