@@ -28,7 +28,7 @@ type Serving = {
 };
 
 const serving = new RecordCache<Serving>({
-  // Maximum time for which other isolates start runs on the previous revision after a change.
+  // After a change, other isolates start runs on the previous revision for up to a second longer than this.
   max_age_ms: 1000,
   max_outage_ms: 10 * 60 * 1000,
   scopeOf: ({ active }) => active.deployment_id,
@@ -39,7 +39,7 @@ const RETRY_AFTER_SECONDS = 2;
 /**
  * Finds the revision that serves a thread of a deployment of the caller's workspace. Cached.
  * @param ref `{id}` or `{slug}` of the deployment, either with `@{revision_id}`
- * @throws AppError 404 without such a deployment, 503 when it does not serve
+ * @throws AppError 404 without such a deployment or revision, 503 when it does not serve
  */
 export async function findActive(
   ctx: Context,

@@ -67,10 +67,7 @@ export const Revision = namedObject("Revision", {
     ),
   source: textField("Kind of the source", "github"),
   source_revision_config: SourceRevisionConfig.describe("What is built"),
-  repo_commit_sha: z
-    .string()
-    .nullable()
-    .describe("Commit that was built, `null` before the source is fetched"),
+  repo_commit_sha: z.string().nullable().describe("Commit of the code, `null` until it is known"),
   repo_commit_message: z.string().nullable().openapi({
     description: "First line of the commit's message, `null` when the host did not give it",
     example: "Require approval of refunds over 100 EUR",

@@ -67,7 +67,7 @@ export async function findDeployment(ctx: Context, deployment_id: string): Promi
   return row;
 }
 
-/** Selects a revision of the caller's workspace, unless it is deleted. */
+/** Matches a revision of the caller's workspace, unless it is deleted. */
 export function ownRevision({ caller }: Context, { deployment_id, revision_id }: RevisionPath) {
   return and(
     eq(revisions.id, revision_id),
@@ -135,7 +135,8 @@ type RevisionInput = {
 
 /**
  * Inserts the next revision of a deployment. Reads the deployment's row inside the batch, so that it has the changes of
- * earlier statements. Fails on the NOT NULL constraint when the deployment is being deleted.
+ * earlier statements. Fails on the NOT NULL constraint when the deployment is being deleted, or when `isLatest` does
+ * not hold.
  */
 export function insertRevision(
   ctx: Context,

@@ -128,10 +128,7 @@ const RevisionSummary = z.object({
   number: z.number().int().describe("1, 2, 3 and so on within the deployment"),
   status: RevisionStatus.describe("Status of the build and of the rollout"),
   status_reason: z.string().nullable().describe("Code of the reason, such as `ref_not_found`"),
-  repo_commit_sha: z
-    .string()
-    .nullable()
-    .describe("Commit that was built, `null` before the source is fetched"),
+  repo_commit_sha: z.string().nullable().describe("Commit of the code, `null` until it is known"),
   created_at: CreatedAt,
   updated_at: UpdatedAt,
 });

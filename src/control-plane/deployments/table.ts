@@ -24,7 +24,7 @@ export const deployments = sqliteTable(
     slug: text().notNull(),
     source: text().$type<"github" | "internal_source">().notNull(),
     source_config: text({ mode: "json" }).$type<StoredSourceConfig>().notNull(),
-    /** The base that the next revision's config is merged into. */
+    /** Configuration of the next revision. The fields of a preview are merged into a copy of it. */
     source_revision_config: text({ mode: "json" }).$type<StoredRevisionConfig>().notNull(),
     status: text().$type<"READY" | "AWAITING_DELETE">().notNull(),
     latest_revision_id: text(),

@@ -4,7 +4,10 @@ import { AppError, notFound } from "../../../shared/errors.ts";
 import type { DeploymentDeletion } from "../schema.ts";
 import { deleteDeployment } from "./service.ts";
 
-/** Deletes several deployments. One that cannot be deleted does not prevent the others. */
+/**
+ * Deletes several deployments. One that cannot be deleted does not prevent the others.
+ * @throws AppError when none of them can be deleted
+ */
 export async function deleteDeployments(
   ctx: Context,
   deployment_ids: readonly string[],

@@ -27,7 +27,7 @@ import { promotedBy, type Traffic } from "../traffic.ts";
 /** A new revision that is built, or a copy of the deployed revision `copied`, which needs no build. */
 export type NewRevision = { id: string; copied: RevisionRow | null; trigger: RevisionTrigger };
 
-/** Returns `cli` for an upload with an API key: command-line tools send no name, but only they deploy uploads. */
+/** Returns the client of a request: `cli` for an upload with an API key, as command-line tools do not send a name. */
 export function triggerOf(caller: Caller, change: SourceChange): RevisionTrigger {
   const client = clientOf(caller);
   const isUpload = change.source_revision_config?.source_tarball_path != null;
@@ -44,8 +44,10 @@ export type DeploymentChange = SourceChange & {
 };
 
 /**
- * Writes settings, secrets and the revision that follows from them in one transaction. @returns `false` when the
- * deployment has another latest revision than `before`: a copy of an older one would supersede it.
+ * Writes settings, secrets and the revision that follows from them in one transaction.
+ * @returns `false` when the change copies a revision and the deployment has another latest revision than `before`: the
+ * copy would supersede a newer revision
+ * @throws AppError 409 when a revision of the traffic is deleted, or when the deployment is being deleted
  */
 export async function applyChange(
   ctx: Context,
@@ -85,7 +87,7 @@ async function afterOrphan(
   throw await toDeletionError(ctx, id, error);
 }
 
-/** @returns `false` when the traffic names a revision that was deleted after it was read */
+/** @returns `false` when the traffic names a revision that does not serve any more: it was deleted after it was read */
 async function writeChange(
   ctx: Context,
   before: DeploymentRow,

@@ -13,8 +13,8 @@ import { deployments, revisions } from "../table.ts";
 import type { DeploymentsQuery, RevisionsQuery } from "./query-schema.ts";
 
 /**
- * Lists the oldest first, after a deployment whose full name is `name_contains`: published clients search for a full
- * name with this parameter, and read only the first page.
+ * Lists the oldest first. A deployment whose full name is `name_contains` comes before all others: published clients
+ * search for a full name with this parameter, and read only the first page.
  */
 export async function listDeployments(
   ctx: Context,
@@ -37,7 +37,7 @@ export async function listDeployments(
   return { resources, offset: offset + resources.length };
 }
 
-/** Returns the ids of the `limit` newest deployments, sorted by id. */
+/** Returns the ids of the `limit` newest deployments of the workspace, sorted by id. Omits those in deletion. */
 export async function deploymentIds({ db, caller }: Context, limit: number): Promise<string[]> {
   const rows = await db
     .select({ id: deployments.id })
@@ -48,7 +48,7 @@ export async function deploymentIds({ db, caller }: Context, limit: number): Pro
   return rows.map(({ id }) => id).sort();
 }
 
-/** Returns the deployment with an id, or the deployment of the revision with it. */
+/** Returns the id of a deployment, given this id or that of one of its revisions. @returns `null` for other ids */
 export async function deploymentWith(ctx: Context, id: string): Promise<string | null> {
   const own = ownRow(ctx, deployments, id);
   const [deployment] = await ctx.db.select({ id: deployments.id }).from(deployments).where(own);
@@ -63,7 +63,7 @@ export async function deploymentWith(ctx: Context, id: string): Promise<string |
 /** Filters that published clients send. No deployment has such a field, so they match nothing. */
 const ABSENT_FIELDS = ["tag_value_ids", "image_version", "agent_id", "agent_environment"] as const;
 
-/** Lists deployments in deletion only on request: their names are free. */
+/** Lists deployments in deletion only on request: a new deployment may have the same name. */
 function deploymentFilters(query: DeploymentsQuery): (SQL | undefined)[] {
   const { name_contains, status, deployment_type, deployment_ids, remote_reconciled } = query;
   const type = sql`${deployments.source_config} ->> 'deployment_type'`;

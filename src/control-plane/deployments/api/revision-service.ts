@@ -97,7 +97,10 @@ function assertPreview({ secrets, source_config }: RevisionCreateRequest) {
   throw invalid(["body", given[0]], text);
 }
 
-/** Creates a revision of the same code. Code that was deployed before serves at once; other code is built again. */
+/**
+ * Creates a revision of the same code. Code that was deployed before serves at once. Other code is built again, or only
+ * loaded again if its build has stored an artifact.
+ */
 export async function redeployRevision(
   ctx: Context,
   path: RevisionPath,

@@ -26,15 +26,16 @@ import { assertUploadPlan } from "../uploads/uploads.ts";
 export type { ActiveRevision };
 
 /**
- * Returns the serving revision of a deployment of the caller's workspace, named as `{id}`, `{slug}` or either
- * with `@{revision_id}`. @throws 404 for an unknown one, 503 before the first deploy
+ * Returns the revision that serves a thread of a deployment of the caller's workspace.
+ * @param ref `{id}` or `{slug}` of the deployment, either with `@{revision_id}`
+ * @throws AppError 404 without such a deployment or revision, 503 when it does not serve
  */
 export function activeRevision(
   ctx: Context,
-  deployment_id: string,
+  ref: string,
   thread_id: string | null = null,
 ): Promise<ActiveRevision> {
-  return findActive(ctx, deployment_id, thread_id);
+  return findActive(ctx, ref, thread_id);
 }
 
 /** Like activeRevision, before the caller is known. @returns `null` when nothing serves */
@@ -47,8 +48,8 @@ export function servedRevision(
 }
 
 /**
- * Returns the project that traces a deployment's runs, and creates it at the first call: by `createDeployment`, or by
- * the first trace if that failed. @throws AppError 404 when the workspace has no such deployment
+ * Returns the id of the project for the traces of a deployment. The first call creates the project: `createDeployment`
+ * makes it, or the first trace if that failed. @throws AppError 404 when the workspace has no such deployment
  */
 export async function ensureTracingProject(ctx: Context, deployment_id: string): Promise<string> {
   const { name, tracing_project_id } = await findDeployment(ctx, deployment_id);
@@ -126,7 +127,7 @@ export async function getDeployment(
   return toDeployment(row, ctx.env, origin);
 }
 
-/** Hides the deployment at once. A message of the deletions queue deletes its threads, artifacts and rows. */
+/** Hides the deployment at once. Messages of the deletions queue delete its threads, artifacts and rows. */
 export async function deleteDeployment(
   ctx: Context,
   deployment_id: string,

@@ -85,7 +85,7 @@ async function secretsOf(
 /**
  * Copies the active revision when the latest one is deployed. Otherwise builds again: the new secrets may be what
  * the build was missing.
- * @returns `null` when there is nothing to build
+ * @returns `null` for a deployment without revisions
  */
 async function revisionOfSecrets(ctx: Context, before: DeploymentRow): Promise<NewRevision | null> {
   const { latest_revision_id, active_revision_id } = before;

@@ -21,8 +21,8 @@ export async function reportCommitStatus(env: Env, revision_id: string): Promise
 }
 
 /**
- * Reports the status of a build that has ended. Its commit stays pending at a host that does not answer, so a later
- * message reports it again.
+ * Reports the status of a build that has ended. If the host does not answer, the commit stays pending there, so a later
+ * message reports the status again, up to five times.
  */
 export async function reportEnd(
   env: Env,

@@ -43,7 +43,7 @@ export async function createIntegration(
   return toIntegration(row);
 }
 
-/** Updates an integration. Running builds keep the token with which they started. */
+/** Updates an integration. A running attempt of a build keeps the token that it has read. */
 export async function updateIntegration(
   ctx: Context,
   id: string,

@@ -36,7 +36,8 @@ const Payload = z.object({
 
 const EVENTS = ["x-github-event", "x-gitea-event", "x-gitlab-event"];
 /**
- * Headers with the id of a delivery. GitLab keeps `idempotency-key` in redeliveries. Old versions send only its UUID.
+ * Headers with the id of a delivery. GitLab keeps `idempotency-key` in redeliveries. Old versions of GitLab send only
+ * `x-gitlab-event-uuid`.
  */
 const DELIVERIES = [
   "x-github-delivery",

@@ -37,7 +37,10 @@ export async function getWebhook(ctx: Context, id: string, origin: string): Prom
   return { url: `${baseUrl(ctx.env, origin)}/webhooks/${id}`, secret };
 }
 
-/** Creates a revision for each deployment of the pushed branch. Needs no caller: the signature authorizes it. */
+/**
+ * Creates a revision for each deployment with `build_on_push` of the pushed branch. Needs no caller: the signature
+ * authorizes it.
+ */
 export async function receiveWebhook(
   env: Env,
   integration_id: string,
@@ -79,7 +82,7 @@ async function buildConcerned(
 
 const UNWANTED = "Ignored: no deployment of this repository and branch has build_on_push.";
 
-/** Writes the delivery and its revisions in one transaction, so that a failed one can be redelivered. */
+/** Writes the delivery and its revisions in one transaction: after a failure, the host can deliver the event again. */
 async function buildAll(
   env: Env,
   db: Database,

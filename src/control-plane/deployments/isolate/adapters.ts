@@ -10,10 +10,10 @@ const ADAPTERS: Record<number, (main: string) => string> = { 1: addPaths };
 
 const OLDEST_CONTRACT = Math.min(CONTRACT, ...Object.keys(ADAPTERS).map(Number));
 
-/** Returns the name of an adapter's module. Files of a repository do not have such a name. */
+/** Returns the name of an adapter's module. No other module of an artifact has such a name. */
 const adapterName = (contract: number) => `heddle-contract-${contract}.js`;
 
-/** Returns an artifact of the current contract. One that cannot run answers each call with the reason. */
+/** Returns an artifact of the current contract. Replaces one that cannot run by a module that fails with the reason. */
 export function toCurrentContract(artifact: Artifact): Artifact {
   const { contract = 1, modules } = artifact;
   const reason = contractProblem(artifact);

@@ -12,7 +12,7 @@ export function agentServer(props: ServerProps) {
   return exports.AgentServer({ props });
 }
 
-/** Returns the network of an isolate, which is its only connection to the outside. */
+/** Returns the `globalOutbound` of an isolate, which checks each of its requests to the network. */
 export function agentEgress(props: PropsOf<typeof exports.Egress>) {
   return exports.Egress({ props });
 }

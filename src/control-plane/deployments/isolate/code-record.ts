@@ -30,7 +30,7 @@ export async function readCodeRecord(env: Env, key: CodeKey): Promise<CodeRecord
   return JSON.parse(await decrypt(env, stored, ownerOf(key))) as CodeRecord;
 }
 
-/** Deletes the records of a deployment. @returns whether none remain */
+/** Deletes one page of the records of a deployment. @returns whether none remain */
 export function deleteCodeRecords(env: Env, deployment_id: string): Promise<boolean> {
   return deleteBelow(env.ARTIFACTS, prefixOf(deployment_id));
 }

@@ -10,7 +10,7 @@ import { type RevisionCode, readRevisionCode } from "./revision-code.ts";
 const CPU_LIMIT_MS = 120_000;
 
 export type IsolateRef = CodeKey & {
-  /** Selects a separate isolate for a run that has lost its isolate before. */
+  /** Selects a separate isolate, for a run or a load check whose first isolate was lost. */
   quarantine?: string;
 };
 

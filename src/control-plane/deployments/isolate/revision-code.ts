@@ -43,7 +43,8 @@ async function recordProblem(env: Env, row: RevisionRow, problem: string | null)
 
 /**
  * Reads a revision's code with its environment from D1, or from the record of an earlier load when D1 does not answer.
- * @throws AppError `unavailable` when D1 or R2 fails, `not_found` when the revision or its artifact is deleted
+ * @throws AppError `unavailable` when R2 fails, or D1 without such a record; `not_found` when the revision or its
+ * artifact does not exist
  */
 export async function readRevisionCode(env: Env, ref: CodeKey): Promise<RevisionCode> {
   const { row, record, artifact } = await readStored(env, ref).catch((error) => {

@@ -43,16 +43,19 @@ const REPORTED_STEP = 1024 ** 2;
 /** Delay before a read for streams, so that lines written in quick succession arrive with one read. */
 const SETTLE_MS = 50;
 
-/** The log of the agents of one deployment, whose id is its name. It has tables from its first line on. */
+/** The log of the agents of one deployment, named by the deployment's id. The first line creates its tables. */
 export class AgentLog extends DurableObject<Env> {
-  /** Version of the builds. A restarted object may have missed a change, so it begins with an unseen version. */
+  /** Version of the builds. A restarted object may have missed a change, so it begins with an unknown version. */
   #version = Date.now();
   /** Streams that wait for a change of a build. */
   readonly #builds = new Waiters();
   /** Streams that wait for lines. */
   readonly #readers = new Waiters();
 
-  /** Appends lines in order, except those whose key exists. Makes times unique, so that paging by time misses none. */
+  /**
+   * Appends lines in order, except those whose key exists. Makes times unique, so that paging by time misses none.
+   * Drops all lines when the log has no tables and the deployment is deleted or in deletion.
+   */
   async append(deployment_id: string, lines: AgentLine[]): Promise<void> {
     if (!this.#exists && !(await isKept(this.env, deployment_id))) return;
     const { sql } = this.ctx.storage;
@@ -122,7 +125,8 @@ export class AgentLog extends DurableObject<Env> {
   }
 
   /**
-   * Lists the lines after `filter.after`. Without any it waits for the next line of any revision, at most `wait_ms`.
+   * Lists the lines after `filter.after`. Without any it waits for the next line of any revision, at most `wait_ms`,
+   * and reads again.
    */
   async listNew(
     revision_id: string,
@@ -173,7 +177,7 @@ export class AgentLog extends DurableObject<Env> {
   }
 }
 
-/** Returns whether the deployment exists. Lines of a run that ends after its deletion are dropped. */
+/** Returns whether the deployment exists and is not in deletion: a late line would create the tables again. */
 async function isKept(env: Env, deployment_id: string): Promise<boolean> {
   const rows = await database(env)
     .select({ id: deployments.id })

@@ -62,7 +62,10 @@ export async function listAgentLogs(
   return LogPage.parse({ logs, next_offset: nextOffset(logs, filter, true) });
 }
 
-/** Appends a line by Heddle to the log of a deployment's agents. A line with the key of an earlier one is dropped. */
+/**
+ * Appends a line by Heddle to the log of a deployment's agents. Drops a line with the key of an earlier one, and any
+ * line of a deployment that does not serve.
+ */
 export async function appendAgentLog(
   env: Env,
   deployment_id: string,

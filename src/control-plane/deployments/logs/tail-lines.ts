@@ -82,7 +82,10 @@ export function toLines(revision_id: string, events: readonly TraceItem[]): Agen
     .map((line) => toLine(revision_id, { ...line, ms: Math.min(line.ms, now) }));
 }
 
-/** Converts lines of a running call. Its clock is untrusted: a time in the future would be that of all later lines. */
+/**
+ * Converts lines of a running call. Its clock is untrusted: after a line with a time in the future, `append` would give
+ * all later lines times after that.
+ */
 export function toEarlyLines(revision_id: string, lines: ReceivedLine[], now: number): AgentLine[] {
   return parseSome(lines, Early).map(({ key, level, message, ms }) => {
     const line = { key, level: LEVELS.get(level) ?? "INFO", message, ms: Math.min(ms, now) };

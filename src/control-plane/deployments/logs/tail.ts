@@ -27,7 +27,7 @@ export class AgentTail extends WorkerEntrypoint<Env, TailProps> {
   }
 }
 
-/** Maximum number of stacks of a call that are mapped to the source, because agents may print many. */
+/** Maximum number of lines of one delivery whose stacks are mapped to the source, because agents may print many. */
 const MAX_STACKS = 20;
 
 /** A message of RPC has at most 32 MiB, and a character up to two bytes there. */

@@ -67,7 +67,10 @@ export async function claimBuild(
   return build;
 }
 
-/** Sends the longest waiting build of a workspace when another ends: a claim without a free slot drops its message. */
+/**
+ * Sends a waiting build of a workspace when an attempt of another one ends, because a claim without a free slot drops
+ * its message. Chooses the build whose last message is the oldest.
+ */
 export async function sendNextBuild(
   env: Env,
   { id, workspace_id }: RevisionBuild,
@@ -116,14 +119,14 @@ const BROKEN_OFF = {
   status_message: `The build failed ${MAX_ATTEMPTS} times because of a platform error. Create a new revision to retry.`,
 };
 
-/** Counts the last attempt as lost if it left a lease: an attempt that ends with a result or an error clears it. */
+/** Counts the last attempt as lost if its lease is still set: an attempt that is not lost clears it at its end. */
 const lostAttempts = sql`(${revisions.lost_attempts} + (${revisions.lease_expires_at} is not null))`;
 
 const isDeploymentReady = sql`exists (
   select 1 from deployments
   where deployments.id = ${revisions.deployment_id} and deployments.status = 'READY'
 )`;
-/** A newer preview of the branch supersedes a preview; any newer revision supersedes the others. */
+/** A newer preview of the same branch supersedes a preview. Any newer revision but a preview supersedes the others. */
 const isOvertaken = sql`exists (
   select 1 from revisions as newer
   where newer.deployment_id = ${revisions.deployment_id} and newer.number > ${revisions.number}

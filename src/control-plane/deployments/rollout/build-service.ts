@@ -58,7 +58,10 @@ export async function loseLease(env: Env, build: RevisionBuild, now: Date): Prom
     .where(isCurrent(build));
 }
 
-/** Appends log lines and progress, and renews the lease. @throws LeaseLost when this attempt is not the current one */
+/**
+ * Appends log lines and progress, and renews the lease.
+ * @throws LeaseLost when this attempt is not the current one, or the build has ended
+ */
 export async function appendLog(
   env: Env,
   build: RevisionBuild,
@@ -87,7 +90,7 @@ export function recordArtifact(env: Env, build: RevisionBuild, fields: BuiltFiel
   return advanceBuild(env, build, "BUILDING", fields, "load");
 }
 
-/** Sets the status of the revision. @throws LeaseLost when this attempt is not the current one */
+/** Sets the status of the revision. @throws LeaseLost when this attempt is not the current one, or the build is over */
 export async function advanceBuild(
   env: Env,
   build: RevisionBuild,
@@ -114,7 +117,10 @@ export async function advanceBuild(
   await notifyStreams(env, build.deployment_id);
 }
 
-/** Sets DEPLOYED. Activates the revision and ends a split, unless it is a preview or a newer revision is active. */
+/**
+ * Sets DEPLOYED. Activates the revision and ends a split, unless it is a preview or a newer revision is active.
+ * @throws LeaseLost when this attempt is not the current one, or the build has ended
+ */
 export async function activateBuild(env: Env, build: RevisionBuild): Promise<void> {
   const db = database(env);
   const updated_at = new Date().toISOString();

@@ -18,8 +18,9 @@ const LOG_LINES = 5000;
 const REVISIONS = 200;
 
 /**
- * Runs one bounded deletion step for each message, and sends the message of the next step. Deletes the row last. A
- * workspace deletes its oldest deployments first: the end of a deletion sends the message of one that waits.
+ * Runs the deletion steps in their order. Sends another message when a step leaves data, so that one message deletes a
+ * bounded amount. Deletes the row last. A workspace deletes its oldest deployments first: the end of a deletion sends
+ * the message of one that waits.
  */
 export async function consumeDeletion(
   env: Env,

@@ -14,7 +14,7 @@ export const MAX_UNUSED_BYTES = 1024 ** 3;
 /** Age at which an upload that no revision uses is deleted. */
 export const UNUSED_MS = 24 * 3_600_000;
 
-/** @throws AppError 403 on the Developer plan. Command-line tools deploy by uploads */
+/** @throws AppError 403 on the Developer plan, which does not include uploads */
 export function assertUploadPlan(caller: Pick<Caller, "plan">): void {
   assertPaidPlan(caller, "Deployment from an upload");
 }
