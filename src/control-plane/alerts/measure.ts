@@ -11,7 +11,7 @@ type Measure = Pick<
   "metric" | "session_id" | "filter" | "is_root" | "feedback_key" | "window_minutes"
 >;
 
-/** Returns the value of the metric in the window that ends now, `null` when there is none. */
+/** Returns the value of a metric in the window that ends now, or that of `quota_used` now. `null` without a value. */
 export async function measureAlert(
   ctx: Context,
   { metric, session_id, filter, is_root, feedback_key, window_minutes }: Measure,
@@ -25,7 +25,7 @@ export async function measureAlert(
   return metric === "feedback_score" ? (feedback.get(feedback_key ?? "") ?? null) : figures[metric];
 }
 
-/** Returns the largest used share of the workspace's quotas. A quota of 0 counts as used up. */
+/** Returns the largest used share of the workspace's quotas, `null` without quotas. A quota of 0 counts as used up. */
 async function measureQuotas(ctx: Context): Promise<number | null> {
   const quotas = await readQuotas(ctx, METERS, readMeters);
   if (quotas.length === 0) return null;

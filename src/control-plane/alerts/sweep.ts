@@ -32,8 +32,8 @@ export async function evaluateAlerts(env: Env, now: Date): Promise<void> {
 }
 
 /**
- * Claims due alerts by moving `due_at` to the next minute. So a failed evaluation is repeated then, and so is a webhook
- * that was not published.
+ * Claims due alerts by moving `due_at` to the next minute. The next tick repeats a failed evaluation, and publishes a
+ * webhook that is still in the outbox.
  */
 function claimDue(env: Env, now: Date): Promise<AlertRow[]> {
   const at = now.toISOString();
@@ -62,7 +62,8 @@ async function evaluate(env: Env, row: AlertRow, now: Date): Promise<void> {
 }
 
 /**
- * Returns no value, and the reason, for a deleted project and for a filter that is no longer valid.
+ * Returns the value of the alert, or the problem in place of it, such as a deleted project or a filter that has become
+ * invalid. A disabled alert has neither.
  * @throws the failure of a store: the next tick repeats the evaluation
  */
 async function tryToMeasure(env: Env, row: AlertRow, now: Date): Promise<Measured> {
@@ -113,7 +114,7 @@ function toNextDue({ window_minutes }: AlertRow, now: Date) {
   return window_minutes > SHORT_WINDOW_MINUTES ? { due_at: after(LONG_INTERVAL_MINUTES, now) } : {};
 }
 
-/** Without a value no condition holds, and the episode ends. Without runs, only `run_count` has a value, which is 0. */
+/** Without a value no condition holds, and the episode ends. Without runs, only `run_count` has a value. */
 function holds({ operator, threshold }: AlertRow, value: number | null): boolean {
   if (value === null) return false;
   return operator === "gte" ? value >= threshold : value <= threshold;

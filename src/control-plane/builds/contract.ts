@@ -34,7 +34,7 @@ export type SourceCommit = {
 };
 
 export type BuildProgress = {
-  /** Steps that have begun. */
+  /** Steps that have begun since the last call. */
   steps: { name: "install" | "bundle"; started_at: string }[];
   commit: SourceCommit | null;
 };

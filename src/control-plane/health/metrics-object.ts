@@ -13,7 +13,7 @@ type Added = { sequence: number; at_ms: number };
 
 const METRIC = "metric/";
 const ISOLATE = "isolate/";
-/** Time after which the number of an isolate is not needed: it repeats an unacknowledged batch within seconds. */
+/** Time for which the number of an isolate is kept after its last batch. */
 const ISOLATE_KEPT_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -60,7 +60,7 @@ export class MetricsObject extends DurableObject<Env> {
     return this.#totals;
   }
 
-  /** Deletes the numbers of isolates that have ended. */
+  /** Deletes the numbers of isolates that have sent nothing for a day. */
   #forgetIsolates() {
     const { kv } = this.ctx.storage;
     const before = Date.now() - ISOLATE_KEPT_MS;

@@ -31,14 +31,15 @@ const unsent = new Map<string, MetricsBatch>();
  */
 const busyUntil = new Map<string, number>();
 
-/** Pushes what the isolate records, at most once in ten seconds. */
+/** Schedules a push whenever the isolate records something, at most one in ten seconds. */
 export function startMetrics(): void {
   onRecorded(schedulePush);
 }
 
 /**
- * Waits in the invocation that recorded something, so that ten seconds of an isolate cost one request. A Durable Object
- * that waits stays in memory up to ten seconds longer, but only one object of an isolate waits at a time.
+ * Waits in the invocation that recorded something, so that ten seconds of an isolate cost one request for each owner.
+ * A Durable Object that waits stays in memory up to ten seconds longer, but only one object of an isolate waits at a
+ * time.
  */
 function schedulePush(): void {
   const now = Date.now();

@@ -13,7 +13,7 @@ export type OldestWork = {
  * schedule that waits for a quota stays due for long, so its age counts from the last check by a sweep.
  *
  * Work that waits its turn does not count:
- * - builds, while another build of the workspace has a lease. Others age from their last step, and a claim is one;
+ * - builds, while another build of the workspace has a lease. Others age from their last claim or change of status;
  * - exports, while another export of the workspace runs;
  * - files that were never claimed: they wait for other files of their export;
  * - webhooks, while an attempt of the workspace has a lease.

@@ -11,7 +11,7 @@ lookupRoutes.openapi(
   operation("get", "/v1/lookup/{resource_id}", "lookUp", {
     summary: "Get the things with an id",
     description:
-      "Names what has an id: a deployment, a revision, a thread, a run of a trace, an export. Threads are looked up in the newest 500 deployments, without agents that authenticate their own users.",
+      "Names what has an id: a deployment, a revision, a thread, a run of a trace, an export. Threads are found in the newest 500 deployments, except those that do not serve and those whose agent authenticates its own users.",
     request: { params: LookupPath },
     responses: { 200: json(Lookup, "What has the id") },
   }),

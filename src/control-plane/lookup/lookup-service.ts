@@ -37,7 +37,10 @@ async function findDeployed(ctx: Context, id: string): Promise<LookupMatch | nul
   return { kind, id, deployment_id, trace_id: null };
 }
 
-/** Omits threads of agents that authenticate their own users: members of the workspace may not see them. */
+/**
+ * Omits threads of agents that authenticate their own users, because members of the workspace may not see them. Also
+ * omits threads of deployments that do not serve.
+ */
 async function findThread(ctx: Context, id: string): Promise<LookupMatch[]> {
   const deployments = await deploymentIds(ctx, MAX_DEPLOYMENTS);
   const found = await mapConcurrent(deployments, AT_ONCE, async (deployment_id) => {

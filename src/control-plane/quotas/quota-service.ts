@@ -15,9 +15,9 @@ export const RUN_METERS = ["runs_created", "run_seconds", "stored_bytes"] as con
 export const INGESTION_METERS = ["ingested_spans", "ingested_bytes", "stored_bytes"] as const;
 export const EXPORT_METERS = ["export_rows", "export_bytes"] as const;
 
-/** Maximum age of the usage that an isolate compares with a quota. */
+/** Age at which the usage that an isolate compares with a quota is read again. */
 const USED_MS = 10_000;
-/** Time until the quotas of a workspace without any are read again. */
+/** Time until quotas are read again when the workspace has none, or when their last read failed. */
 const NONE_MS = 60_000;
 /** Maximum delay of work while a store does not answer. */
 const TIMEOUT_MS = 2000;

@@ -78,8 +78,8 @@ function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveRe
   if (own !== null) return own;
   const file = path.replace(/\.wasm\?module$/, ".wasm");
   const resolved = options.resolve(file, directory, toRequest(kind));
-  const spared = isUnresolved(resolved) ? sparedResult(args, resolved) : null;
-  if (spared !== null) return spared;
+  const deferred = isUnresolved(resolved) ? deferredResult(args, resolved) : null;
+  if (deferred !== null) return deferred;
   const special = specialResult(options, args, resolved);
   if (special !== null) return special;
   if (resolved.type !== "provided") return toResult(options, resolved, kind);
@@ -132,8 +132,8 @@ function isUnresolved(to: Resolution): to is UnresolvedImport {
 }
 
 /** @returns `null` when the import fails the build */
-function sparedResult(args: OnResolveArgs, to: UnresolvedImport): OnResolveResult | null {
-  if (isSpared(args)) return { path: to.text, namespace: ABSENT };
+function deferredResult(args: OnResolveArgs, to: UnresolvedImport): OnResolveResult | null {
+  if (isDeferred(args)) return { path: to.text, namespace: ABSENT };
   return isOnDemand(args) ? { warnings: [{ text: to.text }] } : null;
 }
 
@@ -141,7 +141,7 @@ function sparedResult(args: OnResolveArgs, to: UnresolvedImport): OnResolveResul
  * Matches missing imports that throw at run time and do not fail the build: calls of a created `require`, and calls of
  * `require` and `import()` in packages. Code may catch these errors.
  */
-function isSpared({ kind, importer, namespace }: OnResolveArgs): boolean {
+function isDeferred({ kind, importer, namespace }: OnResolveArgs): boolean {
   const isPackage = splitPackagePath(importer) !== null;
   return namespace === REQUIRES || (isPackage && !/^import-(statement|rule)$/.test(kind));
 }

@@ -145,7 +145,7 @@ export async function installPaths(
   const started = Date.now();
   const { cached, fetched, bytes } = await installer.install(packages);
   for (const { path } of packages.filter((item) => item.is_optional))
-    leaveOut(installer, install, path);
+    removeIfNative(installer, install, path);
   const took = durationText(Date.now() - started);
   const from = [
     fetched > 0 ? `${fetched} from the registry` : "",
@@ -157,8 +157,8 @@ export async function installPaths(
   );
 }
 
-/** Removes an optional package for one OS or CPU, which is a native addon. Lockfiles of yarn 1 do not name the OS. */
-function leaveOut({ installed }: Installer, { packages }: Install, path: string): void {
+/** Removes an optional package if it is a native addon, for one OS or CPU. Lockfiles of yarn 1 do not name the OS. */
+function removeIfNative({ installed }: Installer, { packages }: Install, path: string): void {
   const bytes = installed.get(path)?.files().get("package.json") ?? null;
   const { os, cpu } = parseManifest(bytes) ?? {};
   if (os === undefined && cpu === undefined) return;

@@ -102,7 +102,7 @@ async function verify(
 
 const RegistryVersion = z.object({ dist: z.object({ integrity: z.string().optional() }) });
 
-/** Reads the integrity of a package from the registry, for lockfiles of Yarn 2 and newer: they lack the tarball's. */
+/** Reads the integrity of a tarball from the registry if the lockfile lacks it, as those of Yarn 2 and newer do. */
 async function withIntegrity(policy: EgressPolicy, item: Package): Promise<Package> {
   if (item.integrity !== REGISTRY_INTEGRITY) return item;
   const url = item.url.replace(/\/-\/[^/]*$/, `/${item.version}`);

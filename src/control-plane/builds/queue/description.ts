@@ -19,7 +19,7 @@ export type BuildDescription = z.infer<typeof ANSWER>;
 
 /**
  * Validates the result of `describe()`, which an agent's code can replace. A bad value fails the build. Without this
- * check, D1 would refuse the value in each attempt, as if the platform had failed.
+ * check, the write to D1 would fail in each attempt, as if the platform had failed.
  */
 export function checkDescription(answer: unknown): BuildDescription {
   const parsed = ANSWER.safeParse(answer);

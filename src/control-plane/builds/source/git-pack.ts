@@ -29,8 +29,8 @@ const OID_BYTES = 20;
 export class DamagedPack extends Error {}
 
 /**
- * Reads the objects of a pack by their ids. Sizes are checked before anything is inflated. The sum includes results of
- * deltas, so that the work is linear in `SOURCE_LIMITS.total_bytes`.
+ * Reads the objects of a pack by their ids. Each size is checked before the object is inflated. The sum of the sizes
+ * includes the results of deltas, and is limited by `SOURCE_LIMITS.total_bytes`.
  */
 export function readPack(pack: Uint8Array): GitObjects {
   const reader = new PackReader(pack);

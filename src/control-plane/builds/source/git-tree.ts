@@ -115,7 +115,7 @@ function objectOf(objects: GitObjects, oid: string, type: GitObject["type"]): Gi
   return object;
 }
 
-/** Bytes of a commit that are decoded. They cover headers with signatures and the first line of the message. */
+/** Bytes of a commit that are decoded: enough for headers with a signature and the first line of the message. */
 const COMMIT_BYTES = 16 * 1024;
 
 function describeCommit(repo_commit_sha: string, { data }: GitObject): SourceCommit {

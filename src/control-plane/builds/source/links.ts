@@ -9,7 +9,7 @@ const MAX_HOPS = 40;
 /** Maximum number of links, including those in linked folders. Each one visits every file and every link. */
 const MAX_LINKS = 1000;
 
-const BOUNDS = `${MAX_LINKS} links, ${SOURCE_LIMITS.files} files with theirs, or ${SOURCE_LIMITS.path_bytes} characters of a path`;
+const BOUNDS = `${MAX_LINKS} links, ${SOURCE_LIMITS.files} files including linked ones, or ${SOURCE_LIMITS.path_bytes} characters of a path`;
 
 /** `path` leads to `target`, a path without links. `outer`: targets of the linked folders that `path` goes through. */
 type Passage = { path: string; target: string; outer: readonly string[] };

@@ -149,7 +149,7 @@ async function findCloneUrl(
     if (response.ok && response.headers.get("content-type") === REFS_TYPE) return url;
     statuses.push(response.status);
   }
-  // A host that answers every path with a page: `fetchByGit` then fails, and reports that it is not a git host.
+  // The host may answer every path with a page. In that case `fetchByGit` reports that it is not a git host.
   if (statuses.some((status) => status < 300 && status !== SIGN_IN)) return repository.clone_url;
   if (token === null) throw repositoryNotFound(repository);
   throw statuses.every((status) => status === 404) ? notFound(repository) : rejected(repository);

@@ -10,7 +10,8 @@ export type StateTypes = Record<string, Schema>;
 
 /**
  * Reads `name: Annotation<T>` fields of TypeScript sources: bundling drops their types. A name with two
- * different types gets what both have in common. Types that use generics, conditions or functions are left out.
+ * different types gets what both have in common. Leaves out types with intersections, conditions, functions, or
+ * generics other than arrays, sets and records.
  */
 export function stateTypes(sources: Iterable<string>, budget = new TypeBudget()): StateTypes {
   const files: Token[][] = [];
