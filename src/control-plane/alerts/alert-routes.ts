@@ -27,7 +27,7 @@ const operation = operationWithTag("Alerts");
 const create = operation("post", ALERTS, "createAlert", {
   summary: "Create an alert",
   description:
-    "The cron evaluates it each minute, and each five minutes with a window of more than an hour. When the condition begins to hold, and when it ends, the URL receives one signed webhook.",
+    "The cron evaluates it each minute, or each five minutes if its window is longer than an hour. When the condition begins to hold, and when it ends, the URL receives one signed webhook.",
   request: { body: body(AlertCreateRequest) },
   responses: {
     201: json(Alert, "The alert"),

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { index, integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Alert } from "./alert-schema.ts";
 
-/** Condition of the index and of its query. Excludes disabled alerts, unless they are firing or have an outbox. */
+/** Condition of the index and of its query. Excludes disabled alerts, unless they fire or have a webhook to send. */
 export const MAY_BE_DUE = "enabled = 1 OR status = 'firing' OR outbox_id IS NOT NULL";
 
 /** Alerts with their state. The outbox has the webhook of the last change of status until it is enqueued. */

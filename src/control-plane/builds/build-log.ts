@@ -10,8 +10,8 @@ export type BuildLog = {
   /** Begins a step. The next batch contains it, even without lines. */
   begin(step: BuildProgress["steps"][number]["name"], commit?: SourceCommit | null): void;
   /**
-   * Sends waiting lines and steps without the pause. Resolves when the sink has stored them. Rejects when this call of
-   * the sink or any earlier one failed.
+   * Sends waiting lines and steps without the pause. Resolves when the sink has stored them. Rejects if any call of the
+   * sink has failed, also an earlier one.
    */
   flush(): Promise<void>;
 };

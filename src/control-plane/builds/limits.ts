@@ -91,5 +91,5 @@ export const UI_BYTES = 8 * MB;
 export const BUNDLE_TIMEOUT_MS = 120_000;
 /** Maximum duration of one attempt in the build's isolate. */
 export const BUILD_TIMEOUT_MS = 240_000;
-/** Attempts to fetch one repository, token or package. */
+/** Maximum attempts to fetch one repository, token or package. */
 export const REQUEST_ATTEMPTS = 4;

@@ -37,7 +37,7 @@ export function statusOfCopy(source: RevisionStatus): RevisionStatus {
 /** Statuses of builds that have not ended. The sweep sends the messages of such revisions again. */
 export const UNFINISHED = STATUSES.filter((status) => NEXT[status].length > 0);
 
-/** Statuses of a claimed build. The lease may be missing: the next attempt may not have begun. */
+/** Statuses of a claimed build. An attempt that failed may have cleared the lease: another attempt may claim it. */
 export const BUILD_STATUSES: readonly RevisionStatus[] = [
   "BUILDING",
   "AWAITING_DEPLOY",

@@ -116,7 +116,7 @@ export const DeploymentPatchRequest = namedObject("DeploymentPatchRequest", {
   secret_changes: list(NamedSecretChange)
     .nullish()
     .describe(
-      "Changes the named secrets alone, with a revision as `secrets` makes it. Excludes `secrets`",
+      "Changes only the named secrets. Creates a revision as `secrets` does, unless no value changes. Excludes `secrets`",
     ),
   traffic: Traffic.nullish().describe("Split of the traffic between revisions"),
   secret_references: NoSecretReferences.describe("Not supported: use `secrets`"),

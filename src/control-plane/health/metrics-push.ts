@@ -17,7 +17,7 @@ const OWNERS_AT_ONCE = 6;
 /** Doubles of one point. */
 const MAX_DOUBLES = 20;
 
-/** Time until which no other push is scheduled; 0 when none is. */
+/** Time until which no other push is scheduled. It is 0 when nothing is scheduled. */
 let expected_until = 0;
 let pushed_at = 0;
 let isolate_id = "";

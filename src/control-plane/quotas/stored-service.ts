@@ -12,8 +12,8 @@ export type StoredBytes = {
 };
 
 /**
- * Returns what the workspace stores, as of the last minute. States of threads and items of stores do not count. An
- * artifact that several revisions share counts once.
+ * Returns what the workspace stores. Traces follow by about a minute, logs of agents in steps of a megabyte. States of
+ * threads and items of stores do not count. An artifact that several revisions share counts once.
  */
 export function listStoredBytes(db: Database, workspace_id: string): Promise<StoredBytes> {
   return db.get<StoredBytes>(sql`

@@ -12,7 +12,7 @@ const operation = operationWithTag("Usage");
 const usage = operation("get", "/v1/usage", "getUsage", {
   summary: "Get usage by day",
   description:
-    "Runs, traces and exports of the workspace by UTC day, at most 366 days. For admins. Runs follow by about ten seconds, and a crash of the platform can lose those of ten seconds. Traces are the stored ones: deleted and expired ones do not count. Stored bytes follow by about a minute.",
+    "Runs, traces and exports of the workspace by UTC day, at most 366 days. For admins. Runs follow by about ten seconds, and a crash of the platform can lose those of ten seconds. Traces are the stored ones: deleted and expired ones do not count. Stored bytes follow by about a minute, those of agent logs in steps of a megabyte.",
   request: { query: UsageQuery },
   responses: { 200: json(UsageDays, "Usage of each day") },
 });

@@ -21,7 +21,7 @@ const FEATURES = [
 
 type LangGraphProject = { project: NpmProject; dependencies: Dependencies };
 
-/** Refuses versions that cannot run, and warns of what is lost with those before 0.2.20. */
+/** Refuses versions before 0.2.0, which cannot run. Warns of the features that versions before 0.2.20 lack. */
 export function checkLangGraph(log: BuildLog, { project, dependencies }: LangGraphProject) {
   const version = versionOf(dependencies);
   if (version === null || !lt(version, FIRST_WITH_MESSAGES)) return;

@@ -90,6 +90,7 @@ function loadScript(path: string, bytes: Uint8Array | string, loader: Loader): O
   const contents = withOwnNames(path, text);
   if (splitPackagePath(path) !== null) return { contents, loader };
   const warnings = warningsOfSource(path, text);
+  // Unlike compiled packages, sources may have JSX in .js files.
   return { contents, loader: loader === "js" ? "jsx" : loader, warnings };
 }
 

@@ -50,8 +50,8 @@ const CORS_CHECKS: Record<string, Check> = {
 };
 
 /**
- * Checks `http` of langgraph.json. The agent server reads its other fields (`access/http-settings.ts`).
- * @returns the HTTP app, `null` when there is none
+ * Checks `http` of langgraph.json, and reads `http.app`. The agent server reads the other fields
+ * (`access/http-settings.ts`). @returns the HTTP app, `null` when there is none
  */
 export function readHttp(place: ConfigLocation, value: unknown): NamedExport | null {
   const http = section(place, "http", value);

@@ -10,7 +10,7 @@ type Advisory = {
   reference: string;
 };
 
-/** Objects with `lc: 1` in client data are constructed, or resolve secrets, where they are deserialized. */
+/** When client data is deserialized, objects with `lc: 1` in it are constructed, or resolve secrets. */
 const SERIALIZATION_INJECTION = "GHSA-r399-636x-v7f6 (CVE-2025-68665)";
 
 /** Known vulnerabilities in the deserialization of packages that agents use. */

@@ -27,7 +27,7 @@ export type Dependencies = {
   /** Packages that prebuilt modules replace. */
   provided: Set<string>;
   runtime: Runtime;
-  /** Install path of the agent's LangGraph, or the folder that it is linked to. */
+  /** Install path of the agent's LangGraph, or the folder that it is linked to; `null` without it. */
   langgraph: string | null;
 };
 

@@ -45,7 +45,7 @@ export async function recordedInstall(
   return { install, isRecorded: false };
 }
 
-/** Omits overrides that the fields contain, and the list of a single importer: older records have such keys. */
+/** Omits overrides that `fields` contain, and the list around a single importer, to find older records. */
 async function hashOf({ directory, importers, overrides }: Needs): Promise<string> {
   const fields = importers.map(({ folder, manifest }) => {
     const { dependencies, optionalDependencies, peerDependencies, overrides } = manifest;

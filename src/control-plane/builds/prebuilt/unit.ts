@@ -14,8 +14,8 @@ export const PREBUILT_PACKAGES = [...SHARED_PACKAGES, "@langchain/langgraph-sdk"
 type RuntimeFile = { text: string; imports: string[] };
 
 /**
- * A version of a package as split ES modules. Imports of shared packages name their entry files,
- * so units of any versions go together.
+ * A version of a package as split ES modules. Imports of shared packages name their entry files, so units of any
+ * versions fit together.
  */
 export type PrebuiltUnit = {
   name: string;

@@ -38,7 +38,7 @@ export function checkDescription(answer: unknown): BuildDescription {
   return failedDescription(`The nodes and schemas of the graphs have ${sizes}. ${remedy}.`);
 }
 
-/** An agent that could not be described: its build fails with this message. */
+/** Returns the result for an agent that could not be described: its build fails with `message`. */
 export function failedDescription(message: string): BuildDescription {
   return { ok: false, error: { error: "Error", message, stack: null } };
 }

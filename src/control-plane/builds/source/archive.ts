@@ -47,7 +47,7 @@ export async function unpackSource(
   const warnings = toWarnings(notes);
   const folder = sharedFolder(tree);
   if (folder === null || (anchor !== null && tree.files.has(anchor))) return { tree, warnings };
-  // Git hosts name the folder by the repository and the id of the commit.
+  // Some git hosts name the folder by the repository and the id of the commit.
   tree.commit ??= toCommit(folder.split("-").at(-1));
   return { tree: withoutFolder(tree), warnings };
 }

@@ -41,7 +41,8 @@ deploymentRoutes.openapi(create, async (c) => {
 
 const list = operation("get", "/v2/deployments", "listDeployments", {
   summary: "List deployments",
-  description: "The oldest first. Deployments that are being deleted are listed on request only.",
+  description:
+    "The oldest first, after a deployment whose full name is `name_contains`. Deployments that are being deleted are listed on request only.",
   request: { query: DeploymentsQuery },
   responses: { 200: json(DeploymentsList, "Page of items, oldest first") },
 });

@@ -38,7 +38,7 @@ export async function getWebhook(ctx: Context, id: string, origin: string): Prom
 }
 
 /**
- * Creates a revision for each deployment with `build_on_push` of the pushed branch. Needs no caller: the signature
+ * Creates a revision for each deployment that has `build_on_push` and the pushed branch. Needs no caller: the signature
  * authorizes it.
  */
 export async function receiveWebhook(

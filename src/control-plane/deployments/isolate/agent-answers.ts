@@ -4,7 +4,7 @@ import { AppError } from "../../../shared/errors.ts";
 
 /** Parses answers of an agent's isolate. They are untrusted, because the agent's code can replace the entrypoint. */
 
-/** Longer texts of a failure are cut, because it is one column of the run and of its thread. */
+/** Longer texts of a failure are cut, because a failure is stored in one column of the run and one of its thread. */
 const MAX_ERROR_NAME_CHARACTERS = 256;
 const MAX_ERROR_MESSAGE_CHARACTERS = 8192;
 const MAX_STACK_CHARACTERS = 16_384;

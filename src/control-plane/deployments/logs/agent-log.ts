@@ -45,7 +45,7 @@ const SETTLE_MS = 50;
 
 /** The log of the agents of one deployment, named by the deployment's id. The first line creates its tables. */
 export class AgentLog extends DurableObject<Env> {
-  /** Version of the builds. A restarted object may have missed a change, so it begins with an unknown version. */
+  /** Version of the builds. A restarted object may have missed a change, so its first version is new to all streams. */
   #version = Date.now();
   /** Streams that wait for a change of a build. */
   readonly #builds = new Waiters();

@@ -55,7 +55,7 @@ async function* framesOf(
   for (let reads = 1; reads < MAX_READS; reads += 1) {
     yield heartbeat.frame(page.frames);
     if (page.isOver) return;
-    // Without a version the call returns at once, and the rows are read again: no change is lost before the first wait.
+    // The first call has no version and returns at once. The rows are read again, so that no change is lost before it.
     if (!page.isFull) version = await nextVersion(ctx.env, deployment_id, version, heartbeat);
     page = await read(page);
   }

@@ -21,7 +21,7 @@ export const UploadPath = z.object({
 });
 
 export const UploadQuery = z.object({
-  expires: z.coerce.number().int().describe("Unix time at which the URL expires"),
+  expires: z.coerce.number().int().describe("Unix time in seconds at which the URL expires"),
   key: z.string().describe("Id of the signing key"),
   signature: z.string().describe("Signature of the URL"),
 });
