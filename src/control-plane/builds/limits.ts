@@ -13,7 +13,7 @@ export const SOURCE_LIMITS = {
   objects: 40_000,
   /** Levels of nested folders. */
   depth: 100,
-  path_bytes: 1024,
+  path_characters: 1024,
   timeout_ms: 60_000,
 };
 
@@ -74,7 +74,7 @@ export const PACKAGE_LIMITS = {
 /** Style sheet, image or font of a bundle for browsers. */
 export const ASSET_BYTES = 512 * KB;
 
-/** An artifact as JSON: the bundle, the prebuilt modules, and the files that the agent reads. */
+/** An artifact as JSON: the bundle, prebuilt and WebAssembly modules, and the files that the agent may read. */
 export const ARTIFACT_BYTES = 64 * MB;
 
 /**

@@ -47,7 +47,7 @@ export function safePath(name: string): string | null {
   const isUnsafe =
     name.startsWith("/") || /^[a-z]:/i.test(name) || /[\\\0]/.test(name) || segments.includes("..");
   if (isUnsafe) throw unsafe(`The archive holds "${name}", a path that leaves its folder.`);
-  if (name.length > SOURCE_LIMITS.path_bytes) {
+  if (name.length > SOURCE_LIMITS.path_characters) {
     throw unsafe(`The archive holds a path of ${name.length} characters.`);
   }
   const path = segments.filter((segment) => segment !== "" && segment !== ".").join("/");

@@ -71,7 +71,7 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Compi
   if (!bundled.ok) throw bundleFailed(log, bundled.errors);
   for (const warning of bundled.warnings.slice(0, MAX_LOGGED)) log.warn(warning);
   const prebuilt = closure(input.dependencies.runtime, used);
-  explain(log, bundled.code, prebuilt, Date.now() - started);
+  logBundle(log, bundled.code, prebuilt, Date.now() - started);
   const artifact = {
     contract: CONTRACT,
     compatibility_date: COMPATIBILITY_DATE,
@@ -154,7 +154,7 @@ function describeGraphs(log: BuildLog, { tree, config }: CompileInput): string {
   return graphsModule(config, types, Object.fromEntries(contexts));
 }
 
-function explain(log: BuildLog, code: string, prebuilt: Record<string, string>, took: number) {
+function logBundle(log: BuildLog, code: string, prebuilt: Record<string, string>, took: number) {
   const count = Object.keys(prebuilt).length;
   const beside = count === 0 ? "" : ` beside ${countText(count, "prebuilt module")}`;
   log.info(`Bundled ${bytesText(code.length)}${beside} in ${durationText(took)}`);

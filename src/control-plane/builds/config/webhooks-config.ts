@@ -55,9 +55,9 @@ export function assertWebhooks(place: ConfigLocation, value: unknown): void {
 function assertHeader(place: ConfigLocation, name: string, text: unknown, env_prefix: string) {
   const at = `"webhooks.headers.${name}"`;
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
-    throw odd(place, `${at} is not a valid header name`);
+    throw invalidWebhooks(place, `${at} is not a valid header name`);
   if (RESERVED.includes(name.toLowerCase())) {
-    throw odd(place, `${at} is set by Heddle with each webhook; choose another name`);
+    throw invalidWebhooks(place, `${at} is set by Heddle with each webhook; choose another name`);
   }
   if (typeof text !== "string" || !isHeaderText(text)) {
     throw wrong(place.path, at, "one line of ASCII text", text);
@@ -65,17 +65,20 @@ function assertHeader(place: ConfigLocation, name: string, text: unknown, env_pr
   const unprefixed = variablesIn(text).find((variable) => !variable.startsWith(env_prefix));
   if (unprefixed !== undefined) {
     const remedy = `rename it, or set "webhooks.env_prefix"`;
-    throw odd(
+    throw invalidWebhooks(
       place,
       `${at} names env.${unprefixed}, which does not begin with ${env_prefix}; ${remedy}`,
     );
   }
   if (isMalformed(text)) {
-    throw odd(place, `${at} has a template that is not of the form \${{ env.${env_prefix}NAME }}`);
+    throw invalidWebhooks(
+      place,
+      `${at} has a template that is not of the form \${{ env.${env_prefix}NAME }}`,
+    );
   }
 }
 
-function odd({ path }: ConfigLocation, text: string): BuildFailure {
+function invalidWebhooks({ path }: ConfigLocation, text: string): BuildFailure {
   return new BuildFailure("config_invalid", `${path}: ${text}.`);
 }
 

@@ -214,7 +214,7 @@ function optional(requirement: Requirement): Requirement {
 /** Versions that need each other in a circle would nest without end. */
 function assertBounded(path: string, { packages }: Install, place: string): void {
   const max = PACKAGE_LIMITS.lockfile_entries;
-  if (packages.size <= max && place.length <= SOURCE_LIMITS.path_bytes) return;
+  if (packages.size <= max && place.length <= SOURCE_LIMITS.path_characters) return;
   const text = `${path} leads to more than ${max} packages, or to versions that need each other in a circle.`;
   throw new BuildFailure("dependency_unresolved", text);
 }

@@ -57,8 +57,8 @@ function toEntries(path: string, text: string): Record<string, LockEntry> {
 
 /** The length is limited because `findPackage` looks in each parent folder of a path. */
 function assertEntry(lock: string, key: string, entry: unknown): void {
-  if (key.length > SOURCE_LIMITS.path_bytes) {
-    const text = `${lock}: "packages" has a path of ${key.length} characters; at most ${SOURCE_LIMITS.path_bytes} are allowed.`;
+  if (key.length > SOURCE_LIMITS.path_characters) {
+    const text = `${lock}: "packages" has a path of ${key.length} characters; at most ${SOURCE_LIMITS.path_characters} are allowed.`;
     throw unresolved(text);
   }
   if (!isRecord(entry)) throw unresolved(`${lock}: "packages.${key}" must be an object.`);

@@ -123,11 +123,11 @@ function nearestLocks(tree: Tree, workspaces: Workspaces, from: string): Lock[] 
       const text = textOf(tree, joinPath(folder, file));
       return text === null ? [] : [{ folder, file, text }];
     });
-    const covering = locks.filter((lock) => isFor(lock, workspaces, from));
+    const covering = locks.filter((lock) => covers(lock, workspaces, from));
     if (covering.length > 0) return covering;
     const binary = joinPath(folder, BINARY_LOCK);
     if (!tree.others.has(binary) && !tree.files.has(binary)) continue;
-    if (!isFor({ folder, text: "" }, workspaces, from)) continue;
+    if (!covers({ folder, text: "" }, workspaces, from)) continue;
     const text = `${binary} is binary: run bun install --save-text-lockfile and commit bun.lock.`;
     throw new BuildFailure("dependency_unresolved", text);
   }
@@ -135,7 +135,7 @@ function nearestLocks(tree: Tree, workspaces: Workspaces, from: string): Lock[] 
 }
 
 /** Returns whether a lockfile is for `from`. Package managers ignore an outer one that does not list this workspace. */
-function isFor(
+function covers(
   { folder, text }: Omit<Lock, "file">,
   workspaces: Workspaces,
   from: string,

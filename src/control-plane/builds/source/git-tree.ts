@@ -80,7 +80,7 @@ function addBlob(tree: Tree, path: string, data: Uint8Array): void {
 }
 
 function addBlobLink(tree: Tree, path: string, data: Uint8Array): void {
-  const target = new TextDecoder().decode(data.subarray(0, SOURCE_LIMITS.path_bytes));
+  const target = new TextDecoder().decode(data.subarray(0, SOURCE_LIMITS.path_characters));
   const folder = directoryOf(path);
   // Keeps the text of a target outside of the repository, which leads to no file.
   addLink(tree, path, isInside(folder, target) ? joinPath(folder, target) : target);

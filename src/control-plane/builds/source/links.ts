@@ -9,7 +9,7 @@ const MAX_HOPS = 40;
 /** Maximum number of links, including those in linked folders. Each one visits every file and every link. */
 const MAX_LINKS = 1000;
 
-const BOUNDS = `${MAX_LINKS} links, ${SOURCE_LIMITS.files} files including linked ones, or ${SOURCE_LIMITS.path_bytes} characters of a path`;
+const BOUNDS = `${MAX_LINKS} links, ${SOURCE_LIMITS.files} files including linked ones, or ${SOURCE_LIMITS.path_characters} characters of a path`;
 
 /** `path` leads to `target`, a path without links. `outer`: targets of the linked folders that `path` goes through. */
 type Passage = { path: string; target: string; outer: readonly string[] };
@@ -32,7 +32,7 @@ export function followLinks({ tree, warnings }: UnpackedSource): UnpackedSource 
     const aliases = aliasesOf(names, passage);
     const inner = innerPassages(direct, passage);
     if (aliases.length + inner.length > 0) found.add(passage.path);
-    const isTooLong = passage.path.length > SOURCE_LIMITS.path_bytes;
+    const isTooLong = passage.path.length > SOURCE_LIMITS.path_characters;
     if (isTooLong || !addAliases(followed, tree, aliases)) {
       beyond.push(passage.path);
       continue;
@@ -68,7 +68,7 @@ function innerPassages(direct: readonly Passage[], passage: Passage): Passage[] 
 function addAliases(followed: Tree, tree: Tree, found: Alias[]): boolean {
   const { files, others, aliases } = followed;
   if (files.size + others.size + found.length > SOURCE_LIMITS.files) return false;
-  if (found.some(({ alias }) => alias.length > SOURCE_LIMITS.path_bytes)) return false;
+  if (found.some(({ alias }) => alias.length > SOURCE_LIMITS.path_characters)) return false;
   for (const { alias, name } of found) {
     aliases.add(alias);
     const bytes = tree.files.get(name);

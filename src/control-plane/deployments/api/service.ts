@@ -107,12 +107,12 @@ export async function createDeployment(
       : error;
   }
   if (isBuilt) await sendBuilds(ctx.env, [revision_id]);
-  await ensureTracingProject(ctx, id).catch(leaveToFirstTrace);
+  await ensureTracingProject(ctx, id).catch(logMissingProject);
   return getDeployment(ctx, id, origin);
 }
 
-/** Logs the error, because the deployment is created. Its first trace creates the project. */
-function leaveToFirstTrace(error: unknown): void {
+/** Logs the error and does not throw it: the deployment exists, and its first trace creates the project. */
+function logMissingProject(error: unknown): void {
   log.error("tracing_project_not_created", error);
 }
 
