@@ -8,9 +8,9 @@ import { PendingWrites } from "./pending-writes.ts";
  * made of the same values.
  */
 const MAX_CACHED_BYTES = 1024 * 1024;
-/** Limit of the whole cache: each call of a subgraph has a namespace, which nothing reads after the call. */
+/** Limit of the whole cache: each call of a subgraph has a namespace, which mostly nothing reads after the call. */
 const MAX_ALL_BYTES = 4 * MAX_CACHED_BYTES;
-/** Maximum of names of namespaces in `#released`. */
+/** Maximum number of namespaces in `#released`. */
 const MAX_RELEASED = 20_000;
 /** Memory that a checkpoint takes beside its values. */
 const HEAD_BYTES = 1024;
@@ -28,12 +28,12 @@ export class Heads {
    * cached one.
    */
   readonly #released = new Set<string>();
-  /** Whether names of released namespaces were dropped. */
+  /** Whether `#released` was cleared because it was full. */
   #hasForgotten = false;
   /** Writes that LangGraph puts before their checkpoint, as with durability "exit", by namespace and checkpoint. */
   readonly #early = new Map<string, Map<string, PendingWrites>>();
 
-  /** Whether a checkpoint of the namespace was, or may have been, read or put. The cache may not have it any more. */
+  /** Whether a checkpoint of the namespace was, or may have been, looked up or put. The cache may have dropped it. */
   has(ns: string): boolean {
     return this.#heads.has(ns) || this.#released.has(ns) || this.#hasForgotten;
   }
@@ -54,7 +54,7 @@ export class Heads {
     this.#releaseOldest(ns);
   }
 
-  /** Drops the oldest namespaces, except the root and the current one, until the cache is below its limit. */
+  /** Drops the oldest namespaces, except the root and the current one, until the cache is within its limit. */
   #releaseOldest(current: string) {
     if (this.#bytes <= MAX_ALL_BYTES) return;
     for (const oldest of [...this.#heads.keys(), ...this.#early.keys()]) {
@@ -78,12 +78,12 @@ export class Heads {
     this.#dropEarly(ns);
   }
 
-  /** Adds a checkpoint, which may be older than the newest one. */
+  /** Caches a new checkpoint. Ignores one that is not newer than the cached one. */
   put(loaded: LoadedCheckpoint) {
     const { ns, checkpoint_id, parent_id } = loaded;
     const newest = this.#heads.get(ns)?.loaded.checkpoint_id ?? null;
     if (newest !== null && newest >= checkpoint_id) return;
-    // Its unchanged channels have values of its parent, which the cache has only if the parent is the newest.
+    // The unchanged channels of a checkpoint have the values of its parent. The cache has only those of the newest.
     if (newest !== parent_id) this.#released.add(ns);
     const early = this.#early.get(ns)?.get(checkpoint_id);
     this.#dropEarly(ns);
@@ -96,7 +96,7 @@ export class Heads {
     this.#early.delete(ns);
   }
 
-  /** Drops a large checkpoint from the cache, and all that follow it: their unchanged values would be missing. */
+  /** Drops a large checkpoint, and each later one of a released namespace: its unchanged values would be missing. */
   releaseLarge(ns: string) {
     const isLarge = bytesOf(this.#heads.get(ns)) > MAX_CACHED_BYTES;
     if (isLarge || this.#released.has(ns)) this.#release(ns);
@@ -113,7 +113,7 @@ export class Heads {
     this.#releaseOldest(ns);
   }
 
-  /** @returns `undefined` for writes of a checkpoint that is not in the cache */
+  /** @returns `undefined` for a checkpoint of a released namespace, and for one older than the newest */
   #pendingAt(ns: string, checkpoint_id: string): PendingWrites | undefined {
     const head = this.#heads.get(ns);
     const newest = head?.loaded.checkpoint_id;
@@ -127,7 +127,9 @@ export class Heads {
     return pending;
   }
 
-  /** Returns the values of a new checkpoint. Unchanged channels keep the bytes of the previous one. */
+  /**
+   * Returns the values of a new checkpoint: changed ones, and those of the cached checkpoint for unchanged channels.
+   */
   collectValues(ns: string, checkpoint: Checkpoint, changed: StoredValue[]): StoredValue[] {
     const known = new Map(
       (this.#heads.get(ns)?.loaded.values ?? []).map((value) => [valueKey(value), value]),

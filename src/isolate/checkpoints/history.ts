@@ -4,10 +4,10 @@ import { toWire } from "../wire.ts";
 
 /** Checkpoints of a page. The host returns fewer when more would not fit one message. */
 const LIST_PAGE = 16;
-/** Limit of an answer, which the memory of three isolates holds at once. One state may exceed it. */
+/** Limit of an answer, of which three isolates have a copy in memory. A single state may exceed it. */
 const MAX_HISTORY_CHARACTERS = 8 * 1024 * 1024;
 
-/** Yields checkpoints, newest first. */
+/** Yields up to `limit` checkpoints, newest first. */
 export async function* listCheckpoints(
   host: Pick<Host, "listCheckpoints">,
   query: CheckpointQuery,
@@ -27,7 +27,7 @@ export async function* listCheckpoints(
   }
 }
 
-/** Returns states as JSON text, up to the limit of an answer. Clients read the others with `before`. */
+/** Returns states as the JSON text of an array, up to the limit of an answer. Clients read the others with `before`. */
 export async function historyText(states: AsyncIterable<unknown>, write = toWire): Promise<string> {
   const texts: string[] = [];
   let characters = 0;

@@ -26,7 +26,7 @@ export const serializer: SerializerProtocol = {
   },
 };
 
-// Caches and in-memory savers of the agent's own code use the same format: their serializers share this prototype.
+// Makes caches and in-memory savers of the agent's own code use the same format: their serializers have this prototype.
 Object.assign(Object.getPrototypeOf(new MemorySaver().serde), serializer);
 
 const PIECE_CHARACTERS = 1024 * 1024;
@@ -78,7 +78,7 @@ function dumpMessage(message: Message, room: CacheRoom): string {
   return text;
 }
 
-/** Encodes texts in pieces of 1 Mi characters, so that no text of all of them is in memory. */
+/** Encodes texts in pieces of at least 1 Mi characters. The whole text is never in memory, only its bytes. */
 function encodePieces(texts: Iterable<string>): Uint8Array {
   const encoder = new TextEncoder();
   const pieces: Uint8Array[] = [];

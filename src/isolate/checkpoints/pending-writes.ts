@@ -3,7 +3,7 @@ import type { StoredWrite } from "../checkpoint-contract.ts";
 
 /** LangGraph's id for writes of a run's input or command, which belong to no task. */
 const INPUT_TASK = "00000000-0000-0000-0000-000000000000";
-/** LangGraph's special channels with the index of their write in a task. */
+/** LangGraph's special channels with the index of their write in a task. Other writes have an index from 0 on. */
 const MARKS = { __error__: -1, __scheduled__: -2, __interrupt__: -3, __resume__: -4 };
 
 /** LangGraph's own map. Absent from langgraph-checkpoint before 0.0.10. */
@@ -13,12 +13,14 @@ export const WRITES_IDX_MAP: Record<string, number> =
 /** Channel of the node that failed in a task. LangGraph gives it an index like that of an update. */
 const ERROR_SOURCE = "__error_source_node__";
 
-/** Whether the write updates a channel of the graph: LangGraph's special channels have no reducer. */
+/**
+ * Whether the write is output of a task or a command, and not LangGraph's note of an error, an interrupt or an answer.
+ */
 export function isUpdate({ channel }: { channel: string }): boolean {
   return channel !== ERROR_SOURCE && !Object.hasOwn(MARKS, channel);
 }
 
-/** Whether the writes are updates of a command, which LangGraph stores before it applies them. */
+/** Whether the writes have updates of a command. LangGraph stores these before it applies them. */
 export function isCommandUpdate(task_id: string, writes: StoredWrite[]): boolean {
   return task_id === INPUT_TASK && writes.some(isUpdate);
 }
@@ -27,8 +29,8 @@ export function isCommandUpdate(task_id: string, writes: StoredWrite[]): boolean
 const WRITE_BYTES = 256;
 
 /**
- * Pending writes of a checkpoint. At an index of a task the first update counts, and the newest write of a special
- * channel.
+ * Pending writes of a checkpoint. Of several writes at one index of a task, the first counts for an update, and the
+ * newest for a special channel.
  */
 export class PendingWrites {
   readonly #writes = new Map<string, StoredWrite>();

@@ -6,7 +6,7 @@ type Fields = Record<string, unknown>;
 type MessageClass = new (fields: Fields) => Message & Fields;
 type MessageName = (typeof NAMES)[number];
 
-/** The only classes that stored data may name. A version of core that lacks one leaves its records as data. */
+/** The only classes of LangChain that stored data may name. With a core that lacks one, its records stay data. */
 const NAMES = [
   "HumanMessage",
   "HumanMessageChunk",
@@ -30,7 +30,7 @@ const CLASSES = new Map<unknown, MessageClass>(
   }),
 );
 
-/** Room for texts of the state that is being parsed. */
+/** Room in the cache for the messages of the state that is parsed now. */
 let room = new CacheRoom();
 
 /**
@@ -79,7 +79,7 @@ function toSnapshot(record: Fields): unknown {
   return DeltaSnapshot && Object.hasOwn(record, "value") ? new DeltaSnapshot(record.value) : record;
 }
 
-/** A record that its class refuses stays data. */
+/** Returns an instance of the class that the record names, or the record when the class refuses its arguments. */
 function toBuiltin(record: Fields): unknown {
   const { id, args } = record;
   if (!Array.isArray(id) || id.length !== 1 || !Array.isArray(args)) return record;
@@ -124,7 +124,7 @@ function newMessage(name: MessageName, Class: MessageClass, kwargs: Fields): Mes
   const text = JSON.stringify(kwargs);
   const count = Object.keys(kwargs).length;
   const message = construct(Class, kwargs);
-  // The text is reused only when it has all fields that the constructor kept, and no record of the serializer.
+  // Caches the text only when it has all fields that the constructor kept, no `type`, and no record of the serializer.
   const isWhole =
     count > 0 && Object.keys(message.lc_kwargs).length === count && !("type" in kwargs);
   if (!isWhole || !isMessage(message) || /"(lc|__lc_escaped__)":/.test(text)) return message;
@@ -137,7 +137,10 @@ function newMessage(name: MessageName, Class: MessageClass, kwargs: Fields): Mes
   return message;
 }
 
-/** A constructor that refuses the stored fields must not make the state unreadable. */
+/**
+ * Makes a message. When the constructor refuses the stored fields, assigns them to an empty message: the state must
+ * stay readable.
+ */
 function construct(Class: MessageClass, kwargs: Fields): Message & Fields {
   const { content_blocks, ...others } = kwargs;
   try {

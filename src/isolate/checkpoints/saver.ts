@@ -32,13 +32,13 @@ import { nextVersion } from "./versions.ts";
 type SaverOptions = {
   host: Host;
   thread_id: string;
-  /** Takes what is written; absent for calls that only read. */
+  /** Receives what is written; absent for calls that only read. */
   outbox?: Outbox;
   /** Newest root checkpoint, `null` on a new thread. When absent, it is read from the thread. */
   head?: LoadedCheckpoint | null;
   /** Added to the metadata of each checkpoint. */
   metadata?: Record<string, unknown>;
-  /** `durability: sync`: a put returns when it is committed. */
+  /** `durability: sync`: `put` and `putWrites` resolve when the thread has committed them. */
   sync?: boolean;
   /** Checkpoint whose interrupt the run answers again. */
   answer_again?: string | null;
@@ -46,7 +46,7 @@ type SaverOptions = {
   adapt?: (checkpoint: Checkpoint, ns: string) => Checkpoint;
   /** Checks the head of a subgraph that the run continues. */
   check_subgraph?: (head: LoadedCheckpoint) => void;
-  /** A run whose last attempt was lost: no attempt has continued from the checkpoints that the run has put. */
+  /** The run in an attempt after its first, `null` in the first: the attempt before it was lost. */
   lost_run?: { run_id: string; stops: StopsWithin } | null;
   /** Limit of all values of a checkpoint. */
   max_state_bytes?: number | undefined;
@@ -66,7 +66,7 @@ class CheckpointNotFoundError extends Error {
   }
 }
 
-/** Saves checkpoints to the ThreadObject by the run's outbox. Each channel value is sent once per version. */
+/** Saves checkpoints to the ThreadObject through the outbox. Each channel value is sent once per version. */
 export class HostSaver extends BaseCheckpointSaver {
   readonly #options: Omit<SaverOptions, "head">;
   readonly #isNewThread: boolean;
@@ -83,7 +83,7 @@ export class HostSaver extends BaseCheckpointSaver {
     if (head !== undefined) this.#heads.set("", head);
   }
 
-  /** A saver for reading a thread whose pending updates a reducer refuses. */
+  /** Returns a saver that reads checkpoints without their pending updates, which a reducer may refuse. */
   withoutUpdates(): HostSaver {
     return new HostSaver({ ...this.#options, ignore_updates: true });
   }
@@ -114,7 +114,7 @@ export class HostSaver extends BaseCheckpointSaver {
       this.#heads.releaseLarge(ns);
       return head;
     }
-    // A thread that began without a root checkpoint has none of a subgraph either.
+    // A thread that had no root checkpoint when the call began had none of a subgraph either.
     if (this.#isNewThread && !this.#heads.has(ns) && id === null) return null;
     await this.#options.outbox?.flush();
     const isFirst = !this.#heads.has(ns);
@@ -168,7 +168,7 @@ export class HostSaver extends BaseCheckpointSaver {
       ns,
       checkpoint_id: checkpoint.id,
       parent_id: config.configurable?.checkpoint_id ?? null,
-      // Before LangGraph 0.4 it has the arguments of sends, such as messages.
+      // Before LangGraph 0.4 the checkpoint has the arguments of sends, such as messages.
       checkpoint: toCheckpointJson(rest),
       metadata: JSON.stringify({ ...this.#options.metadata, ...metadata }),
     };
@@ -201,16 +201,17 @@ export class HostSaver extends BaseCheckpointSaver {
       }),
     );
     const op = { op: "writes", ns, checkpoint_id, writes: dumped } as const;
-    // Stored before a reducer refuses them, they would fail every later run as well.
+    // Updates of a command wait until the next operation: if they were stored and a reducer refused them, every later
+    // run would fail as well.
     if (isCommandUpdate(task_id, dumped)) this.#unapplied.push(op);
     else this.#emit(op);
-    // Flushes late, because these writes may end the step: its checkpoint then is in the same commit.
+    // Flushes late, because these writes may end the step. The checkpoint of the step is then in the same commit.
     const { sync, outbox } = this.#options;
     if (sync) await outbox?.flushSoon();
     else if (outbox?.isBehind) await outbox.flush();
   }
 
-  /** Threads are deleted by the ThreadObject, never by a graph. */
+  /** @throws Error always: the ThreadObject deletes threads, and not a graph */
   override async deleteThread(): Promise<void> {
     throw new Error("A graph cannot delete its thread; call DELETE /threads/{thread_id}.");
   }

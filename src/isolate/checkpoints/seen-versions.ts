@@ -2,9 +2,9 @@ import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 
 /** Key in `versions_seen` for the versions at which a static breakpoint has stopped. */
 export const INTERRUPT = "__interrupt__";
-/** A channel that no graph has, so LangGraph, which marks channels of the graph as seen, never marks it. */
+/** A channel that no graph has. LangGraph marks only channels of the graph as seen, so it never marks this one. */
 const UNSEEN = "__heddle_unseen__";
-/** Version below those of `nextVersion`, and above none. */
+/** A version above 0, which counts for a channel that was never seen, and below all versions of `nextVersion`. */
 const UNSEEN_VERSION = 1;
 
 type Versions = Record<string, number | string>;
@@ -27,8 +27,9 @@ export function withRemovedSeen<T extends CheckpointVersions>(
 }
 
 /**
- * Adds a change that no breakpoint has seen to a checkpoint of a lost attempt. Without it LangGraph would take the next
- * attempt for the continuation after a static breakpoint, and not stop there.
+ * Adds a change that no breakpoint has seen to a checkpoint of a lost attempt. Without this change LangGraph would take
+ * the next attempt for the continuation after a static breakpoint, and not stop there. Adds nothing to a checkpoint
+ * whose changes are all seen.
  */
 export function withUnseen<T extends CheckpointVersions>(checkpoint: T): T {
   const seen = (checkpoint.versions_seen[INTERRUPT] ?? {}) as Versions;
@@ -39,7 +40,7 @@ export function withUnseen<T extends CheckpointVersions>(checkpoint: T): T {
   return { ...checkpoint, channel_versions };
 }
 
-/** Undoes `withUnseen` in a checkpoint that follows. */
+/** Undoes `withUnseen`, in a checkpoint that LangGraph puts after it. */
 export function withoutUnseen<T extends CheckpointVersions>(checkpoint: T): T {
   if (!(UNSEEN in checkpoint.channel_versions)) return checkpoint;
   const { [UNSEEN]: _unseen, ...channel_versions } = checkpoint.channel_versions;

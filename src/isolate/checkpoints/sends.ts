@@ -9,7 +9,7 @@ type Packet = { node?: unknown };
 export function nodesOfSends({ checkpoint, values }: LoadedCheckpoint): string[] {
   const { pending_sends = [] } = JSON.parse(checkpoint) as { pending_sends?: Packet[] };
   const stored = values.find(({ channel, type }) => channel === TASKS && type === "json");
-  // Before LangGraph 1.5.3 they follow a list of earlier ones, which is empty.
+  // Before LangGraph 1.5.3 the value is a pair: a list that is always empty, and the list of packets.
   const packets: Packet[] = stored ? JSON.parse(new TextDecoder().decode(stored.data)).flat() : [];
   return [...pending_sends, ...packets].flatMap(({ node }) =>
     typeof node === "string" ? [node] : [],

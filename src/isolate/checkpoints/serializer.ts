@@ -3,7 +3,7 @@ import { isMessage, kwargsOf, type Message } from "../message-texts.ts";
 
 type Fields = Record<string, unknown>;
 
-/** Twice the depth that a client may send, because reducers nest its data in some more levels. */
+/** Maximum depth of a state: twice what a client may send, because reducers nest its data in some more levels. */
 export const MAX_STATE_DEPTH = 1000;
 
 /** Exported by the versions of langgraph-checkpoint that have delta channels. */
@@ -26,8 +26,9 @@ const CLASS_OF_TYPE: Record<string, string> = {
 };
 
 /**
- * Writes a value in the format of LangGraph's serializer. An object that merely looks like a serialized
- * instance is escaped, so that `parseCheckpointJson` returns it as the data it was.
+ * Writes a value in the format of LangGraph's serializer. Escapes a plain object that looks like a serialized instance,
+ * so that `parseCheckpointJson` returns the same plain object.
+ * @throws RangeError for a value that is nested too deeply
  */
 export function toCheckpointJson(value: unknown): string {
   return JSON.stringify(new Encoder().encode(value)) ?? JSON.stringify(UNDEFINED);
@@ -102,7 +103,9 @@ function isBoxed(value: object): boolean {
   return value instanceof String || value instanceof Number || value instanceof Boolean;
 }
 
-/** `lc_name` survives minification and is inherited by the classes of an agent. */
+/**
+ * Whether the message is a chunk. Reads `lc_name`, which survives minification, and which an agent's classes inherit.
+ */
 function isChunk(message: Message): boolean {
   const { lc_name } = message.constructor as { lc_name?: () => string };
   return typeof lc_name === "function" && lc_name.call(message.constructor).endsWith("Chunk");
@@ -117,7 +120,7 @@ function builtinArgs(value: object): [name: string, args: unknown[]] | null {
   return null;
 }
 
-/** LangGraph stores a `Send` as `{ node, args }`; data of a client that looks like one is kept. */
+/** Omits `lg_name` of a `Send`, which LangGraph stores as `{ node, args }`. Keeps it in plain data of a client. */
 function withoutMarkOfSend(original: object, shown: Fields): Fields {
   const isSend =
     "lg_name" in original &&

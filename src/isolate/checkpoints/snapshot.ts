@@ -8,7 +8,7 @@ export type Snapshot = StateSnapshot;
 type Task = Snapshot["tasks"][number];
 type Configurable = Record<string, unknown> | undefined;
 
-/** A LangGraph snapshot in the shape of ThreadState on the wire. */
+/** Converts a snapshot of LangGraph to a ThreadState of the API. */
 export function toThreadState(snapshot: Snapshot): Record<string, unknown> {
   const tasks = snapshot.tasks ?? [];
   return {
@@ -64,7 +64,7 @@ export function toCheckpoint(configurable: Record<string, unknown>): Checkpoint 
   };
 }
 
-/** Returns the thread's summary as JSON texts. `valuesOf`: the values of the state that the thread stores. */
+/** Returns the thread's summary. `valuesOf` returns the values that are kept in it. */
 export function toSummary(
   snapshot: Snapshot,
   valuesOf: (values: unknown) => unknown,

@@ -3,8 +3,9 @@ import { assertStateSize, totalOf } from "../message-size.ts";
 import type { Versions } from "./json-plus.ts";
 
 /**
- * Maximum of entries: each call of a subgraph has a namespace. The oldest are dropped, which are mostly of calls that
- * have ended. For a dropped namespace in use, unchanged values are not counted until its state is read again.
+ * Maximum number of entries: each call of a subgraph has a namespace. The oldest entries are dropped, mostly those of
+ * calls that have ended. Unchanged values of a namespace that was dropped while in use are not counted until its state
+ * is read again.
  */
 const MAX_SIZES = 20_000;
 
@@ -63,7 +64,7 @@ export class StateSizes {
   }
 }
 
-/** A state takes memory without values too. */
+/** Counts the values of a state, and the state itself, which takes memory without values too. */
 function countOf(state: SizesOfState | undefined): number {
   return state ? state.values.size + 1 : 0;
 }

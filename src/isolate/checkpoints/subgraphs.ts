@@ -16,7 +16,10 @@ function isNumber(part: string): boolean {
   return /^\d+$/.test(part);
 }
 
-/** Returns the graph of a namespace. @returns `null` below a node whose code calls graphs: it may call any */
+/**
+ * Returns the graph of a namespace.
+ * @returns `null` when a node of the path is missing, or is code, which may call any graph
+ */
 export function graphAt<T extends GraphNodes>(graph: T, ns: string): T | null {
   let found = graph;
   for (const part of ns === "" ? [] : ns.split("|")) {
@@ -30,7 +33,9 @@ export function graphAt<T extends GraphNodes>(graph: T, ns: string): T | null {
   return found;
 }
 
-/** Yields the graphs within a graph with their paths, such as `outer|inner`. LangGraph's own walk fails at remote ones. */
+/**
+ * Yields the graphs within a graph with their paths, such as `outer|inner`. LangGraph's own walk fails at remote ones.
+ */
 export function* subgraphsOf<T extends GraphNodes>(
   graph: T,
   recurse = true,

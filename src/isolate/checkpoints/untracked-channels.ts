@@ -21,7 +21,7 @@ export class UntrackedChannels {
     this.#names = namesOf(graph);
   }
 
-  /** Returns the values that a checkpoint has: the same object when it has all. */
+  /** Returns the values without untracked channels: the same object when it has none of them. */
   omitFrom(values: unknown): unknown {
     if (!isPlain(values) || !Object.keys(values).some((name) => this.#names.has(name)))
       return values;

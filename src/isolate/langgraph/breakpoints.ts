@@ -8,9 +8,9 @@ import type { Graph } from "./langgraph.ts";
 import { REAPPLIES_WITHIN } from "./library.ts";
 
 /**
- * Returns the nodes to stop before: those of the run, or all nodes when a lost attempt has stopped after a node.
- * LangGraph looks for a breakpoint after a node only when it ends a step, and the next attempt does not end that step
- * again.
+ * Returns the nodes to stop before: those of the run, or all nodes when a lost attempt of the run has stopped after a
+ * node. LangGraph looks for a breakpoint after a node only when it ends a step, and the next attempt does not end that
+ * step again.
  */
 export async function stopsBefore(
   graph: Graph,
@@ -20,7 +20,7 @@ export async function stopsBefore(
   const after = interrupt_after ?? stopsAfter(graph);
   if (!resuming || !head || after.length === 0) return interrupt_before;
   const { run_id: writer, source } = JSON.parse(head.metadata) as Record<string, unknown>;
-  // Another run may have stopped at the head. This run has passed it, and a subgraph may be ahead of it.
+  // Another run may have stopped at the head, but this run has passed that stop already.
   if (writer !== run_id || source !== "loop") return interrupt_before;
   const parent = head.parent_id && (await host.readCheckpoint("", head.parent_id));
   const hasStopped = isStopAfter(graph, after, head, parent || null);
@@ -28,12 +28,13 @@ export async function stopsBefore(
 }
 
 /**
- * Returns the breakpoints after nodes of subgraphs; none with a version of LangGraph that would run the nodes again.
+ * Finds the breakpoints after nodes of subgraphs. Finds none with a version of LangGraph that would run the nodes again
+ * when it ends their step again.
  */
 export function findStopsWithin(graph: Graph): StopsWithin {
   const subgraphs = REAPPLIES_WITHIN ? [...subgraphsOf(graph)] : [];
   const graphs = subgraphs.filter(([, subgraph]) => stopsAfter(subgraph).length > 0);
-  // A node whose code calls graphs may have several.
+  // A node whose code calls graphs may have several subgraphs.
   const graphsAt = (ns: string) => {
     const wanted = pathOf(ns).join("|");
     return graphs.flatMap(([path, subgraph]) => (path === wanted ? [subgraph] : []));

@@ -14,7 +14,7 @@ type EarlyGraph = {
   streamEvents(input: unknown, options: object): AsyncIterable<NodeEvent>;
 };
 
-/** Adds what the engine uses and graphs of LangGraph before 0.2.20 lack. */
+/** Adds the methods and options that the engine uses to a graph of LangGraph before 0.2.20. */
 export function adaptEarly(graph: Graph): Graph {
   const Compiled = graph.constructor as new (fields: Fields) => EarlyGraph;
 
@@ -40,7 +40,9 @@ export function adaptEarly(graph: Graph): Graph {
 const batchedStore = Reflect.get(langgraph, "AsyncBatchedStore") as
   | typeof langgraph.AsyncBatchedStore
   | undefined;
-/** Whether graphs take the store, from 0.2.10 on. Earlier versions have another store, which nodes do not receive. */
+/**
+ * Whether nodes receive the store, as from 0.2.10 on. Earlier versions have another store, which nodes do not receive.
+ */
 const TAKES_STORE = batchedStore !== undefined && "search" in batchedStore.prototype;
 
 async function* streamOf(
@@ -49,7 +51,7 @@ async function* streamOf(
   options: Options,
 ): AsyncGenerator<unknown[]> {
   const { streamMode, subgraphs } = options;
-  // Requests a second mode: with a single one, chunks do not contain their mode.
+  // Requests a further mode: with a single mode, chunks do not contain it.
   const all = { ...options, streamMode: [...streamMode, "values"] };
   const chunks = streamMode.includes("messages")
     ? withMessages(graph, input, all)
@@ -126,7 +128,8 @@ class EventMessages {
   }
 
   /**
-   * Returns messages that nodes returned without a model. Ids in the values are noted first: the input has messages.
+   * Returns messages that nodes returned without a model. Ids in the values are known from then on, so messages of the
+   * input are not returned.
    */
   ofChunk(chunk: unknown[]): MessageChunk[] {
     const mode = modeOf(chunk);
@@ -149,7 +152,7 @@ class EventMessages {
     });
   }
 
-  /** The state receives the same object, and so the same id. */
+  /** Sets a missing id. The state receives the same object, and thus the same id. */
   #withId(message: BaseMessage): BaseMessage {
     message.id ??= crypto.randomUUID();
     this.#ids.add(message.id);
@@ -157,7 +160,7 @@ class EventMessages {
   }
 }
 
-/** Returns a message, those of a list, or those of an update's fields. */
+/** Returns the messages in a message, a list, or the fields of an update. */
 function messagesIn(output: unknown): BaseMessage[] {
   if (isBaseMessage(output)) return [output];
   if (typeof output !== "object" || output === null) return [];

@@ -6,7 +6,7 @@ import { type Graph, openGraph } from "./langgraph.ts";
 import { LangGraphEngine } from "./langgraph-engine.ts";
 
 /**
- * Builds the entrypoint class of agents with graphs and generators beside them.
+ * Builds the entrypoint class of agents with graphs, and perhaps generators beside them.
  * @param adapt adds what graphs of an early LangGraph lack
  */
 export function langGraphAgent(adapt = (graph: Graph) => graph) {

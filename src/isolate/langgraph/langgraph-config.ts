@@ -3,7 +3,7 @@ import type { RunCall, StateCall, WireCommand, WireUpdate } from "../contract.ts
 import { newCommand } from "./library.ts";
 
 /**
- * Returns options of `graph.stream`. Omits missing ones: an explicit undefined overrides defaults.
+ * Returns options of `graph.stream`. Omits missing options: an explicit `undefined` would override a default.
  */
 export function toOptions(call: RunCall, context: Record<string, unknown> | undefined) {
   const { config, interrupt_before, interrupt_after } = call;
@@ -21,7 +21,8 @@ export function toOptions(call: RunCall, context: Record<string, unknown> | unde
 }
 
 /**
- * Returns the config of a read: its checkpoint, and the thread's configurable for dynamic graphs.
+ * Returns the config of a read or an update of the state: its checkpoint, and the configurable of the call, which
+ * factories of graphs read.
  */
 export function toStateConfig(
   call: Pick<StateCall, "thread_id" | "config"> & Partial<Pick<StateCall, "ns" | "checkpoint_id">>,

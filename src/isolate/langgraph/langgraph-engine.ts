@@ -32,7 +32,7 @@ import { describeSchemas } from "./schemas.ts";
 import { leniently, readHistory, readState, updateState } from "./state.ts";
 import { EventWriter, type LangChainEvent } from "./stream-events.ts";
 
-/** `[mode, chunk]`, with subgraphs `[namespace, mode, chunk]`. LangGraph may append internal items. */
+/** `[mode, chunk]`, or `[namespace, mode, chunk]` with subgraphs. LangGraph may append internal items. */
 type StreamChunk = unknown[];
 
 export class LangGraphEngine implements Engine {
@@ -90,7 +90,7 @@ export class LangGraphEngine implements Engine {
     });
     checkWaiting(call.head);
     const interrupt_before = await stopsBefore(this.#graph, call, host);
-    // Frees the head as soon as the saver, which has it too, drops it.
+    // The saver has the head too. Without this reference, memory is freed as soon as the saver drops it.
     call.head = null;
     const graph = withSaver(this.#graph, saver, storeOfRun(host, reading, outbox));
     onSummary(() => this.#summaryOf(graph, call));
@@ -99,7 +99,7 @@ export class LangGraphEngine implements Engine {
     const events = new EventWriter(call, emit, this.#untracked);
     const chunks = streamOf(graph, await inputOf(call, saver), events, {
       ...toOptions({ ...call, interrupt_before }, await contextOfRun(graph, call.context)),
-      // Makes LangGraph add envelopes of checkpoints. "v3" would change messages too.
+      // Makes LangGraph emit the short form of each checkpoint. "v3" would change messages too.
       ...(call.short_forms && { version: "v2" }),
       streamMode: events.graphModes,
       subgraphs: call.stream_subgraphs,
@@ -116,7 +116,7 @@ export class LangGraphEngine implements Engine {
   }
 
   async summarize(call: GraphCall, host: Host): Promise<ThreadSummary> {
-    // Scopes the saver to the thread, not to a checkpoint or namespace.
+    // Omits the checkpoint and the namespace, which `call` may have: the summary is of the newest state.
     const { thread_id, config } = call;
     const graph = withSaver(this.#graph, new HostSaver({ host, thread_id }), storeFor(host));
     return this.#summaryOf(graph, { thread_id, config });
@@ -167,7 +167,7 @@ function toParts(chunk: StreamChunk, hasNamespace: boolean): Parts {
 
 type StreamOptions = NonNullable<Parameters<Graph["stream"]>[1]> & { runId: string };
 
-/** Streams the graph, with LangChain's events when a client requests them. */
+/** Yields the chunks of the graph. Writes LangChain's events when a client requests them. */
 async function* streamOf(
   graph: Graph,
   input: unknown,

@@ -6,8 +6,8 @@ import type { Outbox } from "../outbox.ts";
 import { AsyncBatchedStore, InvalidNamespaceError } from "./library.ts";
 import type { Reading } from "./reading.ts";
 
-// Bypasses LangGraph's batching store, which polls with a timer during a run and drops the index of
-// a put. HostStore batches by itself.
+// Replaces the methods of LangGraph's batching store: it polls with a timer during a run, and drops the index of a put.
+// HostStore batches by itself.
 type Methods = Record<
   string,
   (this: { store: HostStore; running: boolean }, ...args: never[]) => unknown
@@ -41,7 +41,7 @@ class LangGraphStore extends HostStore {
   }
 }
 
-/** Store of a run. LangGraph awaits its `stop`, which delays the end of the run's graph until its stream is read. */
+/** Store of a run. LangGraph awaits `stop`, which calls `end`: the run's graph ends only after its stream is read. */
 class RunStore extends LangGraphStore {
   readonly #reading: Reading;
   readonly #outbox: Outbox;

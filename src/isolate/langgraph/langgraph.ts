@@ -8,8 +8,9 @@ import type { WireConfig } from "../contract.ts";
 export type Graph = Pregel<any, any>;
 
 /**
- * Opens an export as a compiled graph: awaits it, calls a factory with config and purpose, compiles
- * a builder, unwraps `createAgent`.
+ * Opens an export as a compiled graph: awaits it, calls a factory with config and runtime, compiles a builder, and
+ * unwraps the result of `createAgent`.
+ * @throws Error when the result is not a graph of LangGraph
  */
 export async function openGraph(
   graph_id: string,
@@ -37,8 +38,8 @@ export function withSaver(graph: Graph, saver: HostSaver, store: BaseStore): Gra
 }
 
 /**
- * Defaults the context of a run to an empty one, like other servers, unless the graph has its own
- * default or its schema rejects an empty context.
+ * Returns the context of a run. Without a given one it is empty, as in other servers.
+ * @returns `undefined` when the graph has its own default, or its schema rejects an empty context
  */
 export async function contextOfRun(graph: Graph, given: unknown): Promise<Given | undefined> {
   // The graph's schema validates a given context.

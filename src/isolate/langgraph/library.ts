@@ -5,7 +5,7 @@ import * as checkpoint from "@langchain/langgraph-checkpoint";
 
 // Read by name: a bundle fails on a named import that an old version lacks.
 
-/** Functions for JSON Schemas. Absent before 0.2.68, where a build puts an empty module in its place. */
+/** Functions for JSON Schemas. None before 0.2.68: the build puts an empty module in place of the missing one. */
 export const zodSchemas = { ...schemas } as Partial<typeof Schemas>;
 
 /** Absent before 0.2.31, where no graph can interrupt itself. */
@@ -21,7 +21,7 @@ export function newCommand(fields: ConstructorParameters<typeof langgraph.Comman
 /** Whether interrupts are in the stream of values. Before 0.3.0, only the state has them. */
 export const EMITS_INTERRUPTS = Reflect.has(langgraph, "isInterrupted");
 
-/** Whether a subgraph takes the stored writes of a step that it begins again. Before 1.5.3, it runs the nodes again. */
+/** Whether a subgraph that begins a step again uses its stored writes. Before 1.5.3, it runs the nodes again. */
 export const REAPPLIES_WITHIN = Reflect.has(langgraph, "isInvalidResume");
 
 /** Absent from langgraph-checkpoint before 0.0.10. */

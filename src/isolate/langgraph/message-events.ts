@@ -35,7 +35,7 @@ export class MessageEvents {
     this.#emit("messages/partial", toWire([partial]));
   }
 
-  /** Emits each message of the graph's values once. */
+  /** Emits each message of the graph's values once, in the mode `messages`. */
   writeComplete(values: unknown) {
     if (!this.#modes.has("messages")) return;
     const fresh = messagesOf(values).filter(({ id }) => id && !this.#completed.has(id));
@@ -46,16 +46,16 @@ export class MessageEvents {
 }
 
 /**
- * Returns the suffix with the node's task, as LangGraph before 1.7 sends it. Since 1.7 it ends with
- * the node's graph.
+ * Returns the namespace suffix of an event, down to the node's task. LangGraph since 1.7 gives only that of the node's
+ * graph.
  */
 function suffixOfTask(suffix: string, { langgraph_checkpoint_ns: namespace }: Metadata): string {
   return typeof namespace === "string" && namespace !== "" ? `|${namespace}` : suffix;
 }
 
 /**
- * Whether a node returned the message without streaming it. It is emitted as complete when the
- * state has it.
+ * Whether a node returned the message without streaming it. Such a message is emitted as complete, once the state has
+ * it.
  */
 function isOfNode({ name, langgraph_node }: Metadata): boolean {
   return name !== undefined && name === langgraph_node;

@@ -1,4 +1,7 @@
-/** Progress of the reader of a graph's stream. When the graph fails, the stream drops its unread chunks. */
+/**
+ * Progress of the reader of a graph's stream. The graph waits for the reader before it ends: when a graph fails, its
+ * stream drops the unread chunks.
+ */
 export class Reading {
   #count = 0;
   #isBusy = false;

@@ -29,7 +29,7 @@ export function waitingNodesCheck(
   const isContinued = isAtHead && (command ? isAnswer(command) : input === null);
   return (head) => {
     const found = isContinued && head ? graphAt(graph, head.ns) : null;
-    // A subgraph with `checkpointer: true` has one state for all of its calls, and a call may begin from its start.
+    // A subgraph with `checkpointer: true` has one state for all of its calls. A call may begin at the graph's start.
     if (!head || !found || (found !== graph && found.checkpointer === true)) return;
     assertNodesExist(found, head);
   };

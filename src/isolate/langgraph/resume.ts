@@ -36,14 +36,14 @@ function interruptsOf({ tasks }: Snapshot): Set<string> {
   return new Set(ids);
 }
 
-/** Returns the ids of the interrupts that an answer names. It names none when it answers all of them. */
+/** Returns the ids of the interrupts that an answer names. An answer to all interrupts names none. */
 function idsOf(resume: unknown): string[] {
   if (typeof resume !== "object" || resume === null || Array.isArray(resume)) return [];
   const keys = Object.keys(resume);
   return keys.length > 0 && keys.every((key) => INTERRUPT_ID.test(key)) ? keys : [];
 }
 
-/** Returns the checkpoint whose interrupt the run answers again. */
+/** Returns the checkpoint whose interrupt the run answers again. @returns `null` for other runs, and when resuming */
 export function answeredAgain({ command, config, resuming }: RunCall): string | null {
   const { checkpoint_id } = config.configurable ?? {};
   return isAnswer(command) && !resuming && typeof checkpoint_id === "string" ? checkpoint_id : null;
@@ -64,12 +64,12 @@ export async function inputOf(call: RunCall, saver: HostSaver): Promise<unknown>
 }
 
 /**
- * Returns the command of a run. In a later attempt its answer names the pending interrupts: a subgraph that is already
- * past its interrupt would take an answer to all as the answer to its next one.
+ * Returns the command of a run. In a later attempt an answer to all interrupts gets the ids of the pending ones. A
+ * subgraph that is already past its interrupt would otherwise use the answer for its next interrupt.
  */
 async function commandOf(call: RunCall, saver: HostSaver): Promise<WireCommand | null> {
   const { command, config } = call;
-  // The answer of a fork from an answered interrupt reaches all tasks, not only those that wait.
+  // The answer of a fork from an answered interrupt is for all tasks, not only for those that wait.
   if (isFirstAttempt(call) || !isAnswer(command) || answeredAgain(call)) return command;
   const { resume } = command;
   if (idsOf(resume).length > 0) return command;

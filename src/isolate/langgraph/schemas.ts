@@ -14,9 +14,9 @@ type Builder = {
 };
 
 /**
- * Returns the JSON Schemas of a graph, which are complete for zod and StateSchema. The types of an
- * Annotation do not exist at run time: its fields get the type in the source, of a reducer or of a
- * default.
+ * Returns the JSON Schemas of a graph, from its zod schemas or its StateSchema. The types of an Annotation do not exist
+ * at run time: each field gets the type of messages when it has their reducer, else the type in the source, else that
+ * of its default.
  */
 export function describeSchemas(graph: Graph, context: unknown = null): GraphSchemas {
   const { _schemaDefinition, _inputDefinition, _outputDefinition } = builderOf(graph);
@@ -34,7 +34,7 @@ function read(schemaOf: ((graph: Graph) => unknown) | undefined, graph: Graph): 
   try {
     return JSON.parse(JSON.stringify(schemaOf?.(graph) ?? null));
   } catch {
-    // Schemas that JSON Schema cannot express (transforms, custom types) are omitted.
+    // JSON Schema cannot express all schemas, for example transforms and custom types.
     return null;
   }
 }

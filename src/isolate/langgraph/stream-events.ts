@@ -17,10 +17,10 @@ export type LangChainEvent = {
   data: { chunk?: unknown };
 };
 
-/** Values of a graph, and their JSON once it was needed. */
+/** Values of a graph. `text`: their JSON once it was needed, unless it is long. */
 type Values = { chunk: unknown; text: string | null };
 
-/** A longer text is not kept for the summary, but written again: it would take as much memory as the values. */
+/** The summary writes a longer text again: to keep it would take as much memory as the values. */
 const MAX_KEPT_CHARACTERS = 64 * 1024;
 
 /** Turns LangGraph's stream chunks into server-sent events of the requested modes. */
@@ -32,8 +32,8 @@ export class EventWriter {
   readonly #untracked: UntrackedChannels;
   readonly #messages: MessageEvents;
   /**
-   * SHA-256 of the first values, which a resumed graph repeats: equal ones are skipped. `null` skips the first values
-   * in any case, `undefined` skips none.
+   * SHA-256 of the values that an earlier attempt emitted last. A resumed graph may repeat them first: equal ones are
+   * skipped. `null` skips the first values in any case, `undefined` skips none.
    */
   #skipped: string | null | undefined;
   /** Newest root values. */
@@ -72,7 +72,7 @@ export class EventWriter {
     return this.#modes.has("events");
   }
 
-  /** Emits the event without its data when JSON cannot hold it. */
+  /** Emits an event, without its data when JSON cannot hold them. Omits hidden events. */
   writeEvent(event: LangChainEvent) {
     if (event.tags?.includes("langsmith:hidden")) return;
     this.#emit("events", wireOr(event, { ...event, data: {} }));
@@ -127,7 +127,7 @@ export class EventWriter {
     if (suffix === "") this.#messages.writeComplete(chunk);
   }
 
-  /** Compares with the last emitted values, because an attempt may end after a checkpoint and before its values. */
+  /** Compares the values, because an attempt may end after a checkpoint and before the event of its values. */
   #isSkipped(values: Values): boolean {
     const skipped = this.#skipped;
     this.#skipped = undefined;
