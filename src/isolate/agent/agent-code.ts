@@ -1,4 +1,4 @@
-// Comes first: modules of the agent may create a client of this server when they load.
+// These come first: modules of the agent may create a client of this server, or a pool of sockets, when they load.
 import "../server.ts";
 import "../tcp/sockets.ts";
 

@@ -3,8 +3,8 @@ import type { WireFilters } from "../auth-contract.ts";
 type Wire = NonNullable<WireFilters>[string];
 
 /**
- * Converts a handler's result to the filters that the Worker applies. Throws when the result is not
- * a filter.
+ * Converts the filter that a handler returned to the filters that the Worker applies.
+ * @throws Error when the result is not a filter
  */
 export function toFilters(result: unknown): WireFilters {
   if (!isPlain(result)) throw new Error(`it returned ${kindOf(result)}; a filter is an object.`);

@@ -26,7 +26,8 @@ type Handlers = {
 
 // Bounds the user, which is stored in one row with each run.
 const MAX_USER_CHARACTERS = 64 * 1024;
-/** Shape of the SDK's HTTPException. */
+
+/** Error with the fields of the SDK's HTTPException. */
 class Forbidden extends Error {
   readonly status = 403;
   readonly headers = {};
@@ -38,7 +39,7 @@ class Forbidden extends Error {
 
 const HANDLER_FAILED: AuthRefusal = { status: 500, message: "Internal Server Error", headers: [] };
 
-/** Throws for the log of the build when the configuration can never work. */
+/** @throws Error, for the log of the build, when the configured `Auth` is missing or does not authenticate */
 export function assertAuth() {
   if (auth) authenticator(handlersOf(auth));
 }
@@ -51,7 +52,7 @@ export function authenticateRequest(request: WireRequest): Promise<AuthResult<Au
   });
 }
 
-/** Calls the most specific handler. Allows when there is none. */
+/** Calls only the most specific handler for the event. Allows the event when no handler matches. */
 export function authorize(call: AuthCall): Promise<AuthResult<AuthVerdict>> {
   const { resource, action, value, user } = call;
   const event = `${resource}:${action}`;
@@ -64,7 +65,7 @@ export function authorize(call: AuthCall): Promise<AuthResult<AuthVerdict>> {
     const result = await handler({ event, resource, action, value, user, permissions });
     if (result === false) throw new Forbidden();
     const isAllowed = result === null || result === undefined || result === true;
-    // Drops values that JSON cannot hold, as the row would.
+    // Drops functions and `undefined`, as the row would.
     const kept = JSON.parse(JSON.stringify(value)) as AuthVerdict["value"];
     return { value: kept, filters: isAllowed ? null : toFilters(result) };
   });
@@ -121,7 +122,10 @@ async function toResult<T>(what: string, work: () => Promise<T>): Promise<AuthRe
   }
 }
 
-/** Returns HTTPExceptions to the caller; other errors go only to the agent's log. */
+/**
+ * Returns the status and text of an HTTPException. Another error becomes a 500, and its text goes only to the agent's
+ * log.
+ */
 function toRefusal(what: string, error: unknown): AuthRefusal {
   if (isException(error)) {
     const headers = [...new Headers(error.headers)];
@@ -132,7 +136,7 @@ function toRefusal(what: string, error: unknown): AuthRefusal {
   return HANDLER_FAILED;
 }
 
-/** Recognizes the exceptions of the SDK and of Hono. */
+/** Recognizes the HTTPExceptions of the SDK and of Hono, with a status from 400 to 599. */
 function isException(error: unknown): error is Error & { status: number; headers?: HeadersInit } {
   if (!(error instanceof Error && "status" in error)) return false;
   if (!("headers" in error || "getResponse" in error)) return false;

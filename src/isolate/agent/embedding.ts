@@ -14,7 +14,7 @@ export type EmbeddingSettings = {
 };
 
 type EmbedTexts = (texts: string[]) => Promise<number[][]> | number[][];
-/** LangChain's Embeddings. */
+/** The part of LangChain's `Embeddings` that is used. */
 type Embeddings = {
   embedDocuments: EmbedTexts;
   embedQuery?: (text: string) => Promise<number[]> | number[];
@@ -23,7 +23,7 @@ type Embeddings = {
 export const isIndexed = store.index !== null;
 export const { ttl } = store;
 
-/** Calls the agent's own function for the texts of all items, each text once, and for the query. */
+/** Calls the agent's embedding function once with the different texts of all items, and once with the query. */
 export async function embed({ items, query }: EmbedCall): Promise<EmbeddingResult> {
   const texts = items.map(({ value, index }) => textsOf(value, index));
   const all = [...new Set(texts.flat())];

@@ -36,7 +36,7 @@ export type RunTools = {
   signal: AbortSignal;
   /** `null` when the agent's configuration disables tracing. */
   tracer: RunTracer | null;
-  /** Reads the thread's summary from this run's writes, without a round trip. */
+  /** Sets the function that reads the thread's summary after the run. The last one that was set is called. */
   onSummary(summarize: () => Promise<ThreadSummary>): void;
 };
 

@@ -2,7 +2,7 @@ import { app } from "heddle:graphs";
 import type { AuthUser } from "../auth-contract.ts";
 import type { Server } from "../environment-contract.ts";
 
-/** Context of a request, invisible to the app's own code. */
+/** Context of a request. A symbol hides it from the app's own code. */
 type Call = { builtin: Server; user: AuthUser | null };
 
 /** Subset of Hono that all its versions share. */
@@ -31,12 +31,12 @@ const parsed = new WeakMap<HonoRequest, Promise<unknown>>();
 
 let wrapped: Hono | null = null;
 
-/** Throws for the log of the build when the app can never work. */
+/** @throws Error, for the log of the build, when `http.app` is not an app */
 export function assertApp() {
   if (app) openApp();
 }
 
-/** Calls the agent's own app. The server answers requests that the app has no route for. */
+/** Calls the agent's own app. The agent server answers requests for which the app has no route. */
 export async function serveApp(
   request: Request,
   call: Call,
@@ -85,7 +85,7 @@ async function toRequest(req: HonoRequest): Promise<Request> {
   const { url, method } = raw;
   const headers = new Headers(raw.headers);
   headers.delete("content-length");
-  // A GET must have no body, not even the empty text that a middleware may have read from it.
+  // A GET or HEAD must have no body, not even the empty text that a middleware may have read from it.
   const body = method === "GET" || method === "HEAD" ? null : await bodyOf(req);
   return new Request(url, { method, headers, body, redirect: "manual" });
 }

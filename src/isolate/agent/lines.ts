@@ -3,14 +3,15 @@ import { format } from "node:util";
 import type { AgentProps, EarlyLine } from "../environment-contract.ts";
 import { failureText, toFailure } from "../failure.ts";
 
-/** Interval of the first flushes, which a person may be watching. Shorter calls log only at their end. */
+/** Interval of the first flushes, because a person may watch them. A shorter call logs only at its end. */
 const SOON_MS = 250;
-/** A minute of such flushes. */
+/** Number of the first flushes: a minute of them. */
 const SOON_FLUSHES = 240;
 /** Interval of later flushes. Each flush is one of the 10,000 subrequests of the call. */
 const FLUSH_MS = 1000;
-/** Maximum number of lines in a flush. Others appear at the end of the call only. */
+/** Maximum number of lines in a flush. Other lines appear at the end of the call only. */
 const MAX_WAITING = 500;
+/** Maximum length of a line; the rest is cut off. */
 const MAX_CHARACTERS = 8000;
 const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
 
@@ -19,9 +20,8 @@ type Level = (typeof LEVELS)[number];
 const relays = new AsyncLocalStorage<LineRelay>();
 
 /**
- * Streams the lines of a call. The runtime logs a call's output only at its end, up to hours later.
- * A line is sent early under a key that its printed copy carries too, so duplicates merge and a
- * crash loses no line.
+ * Sends the lines of a call before the call ends: the runtime logs its output only at the end, up to hours later. The
+ * printed copy of a line has the same key, so that the log keeps one of them. Lines that were sent survive a crash.
  */
 class LineRelay {
   readonly #props: AgentProps;
@@ -35,7 +35,7 @@ class LineRelay {
     this.#props = props;
   }
 
-  /** Returns the line with its mark. */
+  /** Queues a line for the next flush. Returns what is printed. */
   add(level: Level, parts: unknown[]): [mark: string, text: string] {
     const message = toText(parts);
     const key = `${this.#call}:${this.#count++}`;
@@ -55,20 +55,20 @@ class LineRelay {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#flushes += 1;
-    // Lost lines appear at the end of the call.
+    // Lines that could not be sent appear at the end of the call.
     await this.#props.lines.early(this.#waiting.splice(0)).catch(() => {});
   }
 }
 
 for (const level of LEVELS) {
-  // biome-ignore lint/suspicious/noConsole: the agent's own, which prints as before
+  // biome-ignore lint/suspicious/noConsole: the agent's own console, which prints as before
   const print = console[level].bind(console);
   console[level] = (...parts: unknown[]) => {
     print(...(relays.getStore()?.add(level, parts) ?? parts));
   };
 }
 
-/** Streams what `work` prints while it runs. `hasMore`: the call continues after `work`. */
+/** Sends the lines that `work` prints while it runs. `hasMore`: whether the call continues after `work`. */
 export async function streamLogs<T>(
   props: AgentProps | undefined,
   work: () => Promise<T>,
@@ -84,7 +84,7 @@ export async function streamLogs<T>(
   }
 }
 
-/** Returns the text that Node.js prints, but with objects as JSON, which log queries can match. */
+/** Returns the text that Node.js prints, but with objects as JSON, which log queries can match. Cuts long texts. */
 function toText(parts: unknown[]): string {
   const [first, ...others] = parts;
   const hasPlaceholders =

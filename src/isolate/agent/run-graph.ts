@@ -17,7 +17,7 @@ import { streamLogs } from "./lines.ts";
 import { limitOf, RunTimeoutError, withinLimit } from "./run-limit.ts";
 import { asRun } from "./tokens.ts";
 
-/** With durability `exit`, LangGraph writes the run's only checkpoint when it is aborted. */
+/** Time after an abort at the time limit: with durability `exit`, LangGraph writes the run's only checkpoint then. */
 const EXIT_GRACE_MS = 5000;
 
 export async function runInContext(
@@ -92,7 +92,7 @@ async function noSummary(): Promise<null> {
 
 type End = Pick<RunOutcome, "failure" | "is_timeout">;
 
-/** Values that do not fit one message end the run, which would be lost and repeated otherwise. */
+/** Fails the run when its values do not fit one message: the run would otherwise count as lost, and be repeated. */
 function withSummary(end: End, summary: ThreadSummary | null): End & Pick<RunOutcome, "summary"> {
   const bytes = summary ? messageBytes(summary.values) : 0;
   if (bytes <= MAX_MESSAGE_BYTES) return { ...end, summary };
@@ -106,12 +106,12 @@ function abortedBy(host: Host, onAbort: () => void): AbortController {
   abort.signal.addEventListener("abort", onAbort);
   void host.cancelled().then(
     (cancelled) => cancelled && abort.abort("cancelled"),
-    () => {}, // The object of the thread has ended: no cancellation can come.
+    () => {}, // The connection to the thread is lost: no cancellation can come.
   );
   return abort;
 }
 
-/** Writes the stack of each failed run to the deployment's log. */
+/** Writes the stack of a failed run to the deployment's log. */
 function logFailure({ run_id }: RunCall, failure: AgentFailure): void {
   // biome-ignore lint/suspicious/noConsole: the log of the agent
   console.error(`Run ${run_id} failed: ${failureText(failure)}`);

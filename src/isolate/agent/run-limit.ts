@@ -1,4 +1,4 @@
-/** Variable of LangGraph servers, which has the same default there. 0 disables the limit. */
+/** Variable of LangGraph's servers, with the same default as theirs. 0 disables the limit. */
 const VARIABLE = "BG_JOB_TIMEOUT_SECS";
 const DEFAULT_SECONDS = 3600;
 /** Maximum delay of a timer. */
@@ -15,7 +15,7 @@ export class RunTimeoutError extends Error {
   }
 }
 
-/** Falls back to the default for values that are not a number of seconds. */
+/** Returns the limit in seconds. The default replaces text that is not a number, and negative numbers. */
 export function limitOf(env: Record<string, string | undefined>): number {
   const text = env[VARIABLE]?.trim();
   const seconds = text ? Number(text) : Number.NaN;
@@ -30,7 +30,10 @@ type Limit = {
   grace_ms?: number;
 };
 
-/** @throws RunTimeoutError, whatever the work does after its limit */
+/**
+ * Settles like `work` within the limit. At the limit it calls `onLate`, and waits up to `grace_ms` for the work.
+ * @throws RunTimeoutError after the limit, also when the work ends in the grace period
+ */
 export async function withinLimit<T>(
   work: Promise<T>,
   { start, seconds, grace_ms = 0 }: Limit,
@@ -55,7 +58,7 @@ function timer(ms: number): { promise: Promise<null>; clear(): void } {
   return { promise, clear: () => clearTimeout(id) };
 }
 
-/** Rejects when the run is cancelled, at once when it has been already. */
+/** Rejects when the signal aborts, at once when it is aborted already. */
 export function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const cancel = () => reject(new Error("The run was cancelled."));

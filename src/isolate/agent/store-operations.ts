@@ -39,7 +39,7 @@ export type StoreOperation =
       offset?: number | undefined;
     };
 
-/** Error of a rejected operation; the message names the field and the rule. */
+/** Error of an operation that the store refused. */
 export class StoreError extends Error {
   override name = "StoreError";
   readonly #isOfNamespace: boolean;

@@ -18,8 +18,8 @@ type Waiting = {
 };
 
 /**
- * Store of the deployment with the interface of LangGraph's BaseStore, for agents without LangGraph
- * too. Batches operations of one tick.
+ * Store of the deployment with the interface of LangGraph's BaseStore, for agents without LangGraph too. Operations
+ * that start before the next microtask are one batch.
  */
 export class HostStore {
   readonly #host: Pick<Host, "store">;
@@ -91,7 +91,7 @@ export class HostStore {
     });
   }
 
-  /** Sends the operations of a refused batch again, one by one, so that only the refused ones fail. */
+  /** Sends what waits as one batch. After a refusal sends each operation alone, so that only the refused ones fail. */
   async #send() {
     const waiting = this.#waiting;
     this.#waiting = [];

@@ -4,7 +4,7 @@ const TOKEN = /\[[^\]]*\]|\{[^}]*\}|[^.[\]{}]+/g;
 
 /**
  * Returns the texts at a path as LangGraph's stores index them: `a.b`, `a[0]`, `a[-1]`, `a[*].b`,
- * `*`, `{a,b.c}`. `$` selects the whole value. Other texts in brackets select nothing.
+ * `*`, `{a,b.c}`. `$` and an empty path select the whole value. Other texts in brackets select nothing.
  */
 export function textsAt(value: unknown, path: string): string[] {
   if (path === "" || path === WHOLE) return textsOf(value);

@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Host } from "../contract.ts";
 
-/** Default of LANGSMITH_API_URL for agents. This file intercepts the requests to it. */
+/** Default of LANGSMITH_API_URL for agents. The `fetch` below answers the requests to it. */
 const HERE = "https://heddle.internal";
 const AUTHENTICATE = "/v2/auth/authenticate";
 
 /** Run whose code makes a call. */
 type CallingRun = {
   host: Pick<Host, "authenticate">;
-  /** Header of requests that its code makes; `null` when the caller of the run has sent none. */
+  /** Header of requests that the run's code makes; `null` when the caller of the run has sent none. */
   traceparent: string | null;
 };
 
@@ -18,8 +18,9 @@ const outside = globalThis.fetch;
 process.env.LANGSMITH_API_URL ??= HERE;
 
 /**
- * Passes `POST {LANGSMITH_API_URL}/v2/auth/authenticate` of published clients to the thread of the calling run, without
- * a key that could leak to another run. Requests to other hosts get the `traceparent` of the run's caller.
+ * Passes `POST https://heddle.internal/v2/auth/authenticate` of published clients to the thread of the calling run.
+ * The clients need no key, which could leak to another run. Requests to other hosts get the `traceparent` of the run's
+ * caller, unless they have one.
  */
 globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
   if (!isHere(input)) return fetchOutside(input, init);

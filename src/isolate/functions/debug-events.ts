@@ -1,14 +1,14 @@
 type Fields = Record<string, unknown>;
 type Config = { configurable?: Fields } & Fields;
 
-/** Renames fields in the payload of a checkpoint. Other debug events are returned unchanged. */
+/** Converts the payload of a checkpoint as `toCheckpointPayload` does. Other debug events are returned unchanged. */
 export function toDebugEvent(chunk: unknown): unknown {
   const event = chunk as { type: string; payload: unknown };
   if (event.type !== "checkpoint") return event;
   return { ...event, payload: toCheckpointPayload(event.payload) };
 }
 
-/** Renames `parentConfig`, adds `checkpoint` and `parent_checkpoint`, and omits internal configurable. */
+/** Renames `parentConfig`, adds `checkpoint` and `parent_checkpoint`, and omits internal keys of the configurable. */
 export function toCheckpointPayload(payload: unknown): unknown {
   const { config, parentConfig, tasks, ...rest } = payload as Fields & {
     config?: Config;

@@ -29,12 +29,12 @@ import {
 } from "./function-state.ts";
 import { describeBadUpdate, type PlainFunction, updatesOf } from "./plain-function.ts";
 
-/** Nodes of every LangGraph graph. Clients that copy the history of a thread give them as `as_node`. */
+/** Names that `as_node` may have beside the graph's id: clients that copy the history of a thread send them. */
 const EDGES = ["__start__", "__input__", "__end__"];
 
 /**
- * Drives a plain async function or generator, whose yields and return value update the state. Saves
- * the state after the input and at the end: a generator cannot resume half-way.
+ * Drives a plain function or generator, whose yields and return value update the state. Saves the state after the input
+ * and at the end only: a generator cannot resume half-way.
  */
 export class FunctionEngine implements Engine {
   readonly #graphId: string;
@@ -81,9 +81,9 @@ export class FunctionEngine implements Engine {
     const { host, outbox, signal, tracer, onSummary } = tools;
     assertInputOnly(call);
     const started = await readStart(call, host);
-    // Frees the bytes of the checkpoint, whose values `started` has.
+    // Drops the reference to the checkpoint: `started` has what the run needs of it.
     call.head = null;
-    // A run writes its checkpoint with the source `loop` last, so the lost attempt had ended.
+    // A run writes the checkpoint with the source `loop` last: if it is stored, the lost attempt had ended.
     const hasEnded = call.resuming && started.metadata.source === "loop";
     // A failed run leaves the values of its last checkpoint: the next run begins with them.
     let saved = started;
@@ -197,7 +197,7 @@ function assertInputOnly(call: RunCall) {
   );
 }
 
-/** Refuses commands and other nodes: a function is the only node of its graph. */
+/** Refuses `goto`, `resume` and other nodes: a function is the only node of its graph, and has no interrupts. */
 function assertValuesOnly(graph_id: string, { as_node, command }: WireUpdate) {
   const others = ["goto", "resume"] as const;
   const field = others.find((name) => (command?.[name] ?? null) !== null);
@@ -208,7 +208,7 @@ function assertValuesOnly(graph_id: string, { as_node, command }: WireUpdate) {
   throw new Error(`Graph "${graph_id}" is a plain function: it has no node "${as_node}".`);
 }
 
-/** Returns the state of the checkpoint that the run requests, of the newest one otherwise. */
+/** Returns the state of the checkpoint that the run requests, otherwise that of the newest checkpoint. */
 async function readStart(call: RunCall, host: Host): Promise<FunctionState> {
   const { checkpoint_id, checkpoint_ns } = call.config.configurable ?? {};
   // A run that resumes has no checkpoint_id: it continues from its own checkpoint.
@@ -217,7 +217,10 @@ async function readStart(call: RunCall, host: Host): Promise<FunctionState> {
   return readAt(host, String(checkpoint_id), call.head);
 }
 
-/** Returns the state of a checkpoint. The next checkpoint gets an id that sorts after that of the thread's `head`. */
+/**
+ * Returns the state of a checkpoint. The next checkpoint gets an id that sorts after that of the thread's `head`.
+ * @throws Error when the checkpoint does not exist
+ */
 async function readAt(
   host: Host,
   checkpoint_id: string,

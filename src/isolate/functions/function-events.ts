@@ -13,7 +13,9 @@ export class FunctionEvents {
   readonly #outbox: Outbox;
   /** `null` when no requested mode needs it. */
   readonly #task: FunctionTask | null;
-  /** Ids of messages that were emitted: a message that is removed and added again is not emitted again. */
+  /**
+   * Ids of messages that were emitted as complete. A message that is replaced, or added again, is not emitted again.
+   */
   readonly #emitted = new Set<string>();
 
   constructor(call: RunCall, outbox: Outbox) {

@@ -19,7 +19,7 @@ export type FunctionState = {
   messages: FunctionMessage[];
   checkpoint_id: string | null;
   parent_id: string | null;
-  /** Id of the thread's newest checkpoint, which a fork has to follow. */
+  /** Id of the thread's newest checkpoint. The id of the next one must sort after it, also in a fork. */
   newest_id: string | null;
   metadata: Record<string, unknown>;
   /** Stored values of the checkpoint, so that unchanged keys are not stored again. */
@@ -50,8 +50,9 @@ export function readState(loaded: LoadedCheckpoint | null): FunctionState {
 }
 
 /**
- * Merges an update: its keys replace values, and its `messages` are appended. A message with a known id replaces that
- * message, or removes it when its type is `remove`.
+ * Merges an update: its keys replace values, and its `messages` are appended. A message with the id of an earlier one
+ * replaces it, or removes it when the type is `remove`.
+ * @throws TypeError when the update is not an object
  */
 export function applyUpdate(state: FunctionState, update: unknown): FunctionState {
   if (!isUpdate(update)) throw new TypeError("The input of a plain agent must be an object.");
@@ -73,7 +74,9 @@ function mergeMessages(old: FunctionMessage[], added: unknown[]): FunctionMessag
   return merged;
 }
 
-/** Returns a message in the form of the wire, from a text, or from an object with a `role` or a `type`. */
+/**
+ * Returns a message in the form of the wire, from a text or an object. Its type is `type`, else `role`, else `human`.
+ */
 export function toMessage(message: unknown): FunctionMessage {
   if (typeof message === "string") return { type: "human", content: message, id: newMessageId() };
   const { role, type, id, ...rest } = JSON.parse(toWire(message)) as Values;
@@ -96,7 +99,7 @@ export function stepOf(state: FunctionState): number {
   return typeof step === "number" ? step : -2;
 }
 
-/** Returns the checkpoint of a state as an operation, and the state as it is after that is saved. */
+/** Returns the operation that saves a state as a new checkpoint, and the state as of that checkpoint. */
 export function toOp(
   state: FunctionState,
   metadata: Record<string, unknown>,
@@ -138,8 +141,8 @@ const EPOCH_TICKS = 122_192_928_000_000_000n;
 const TICKS_PER_MS = 10_000n;
 
 /**
- * Returns a UUID of version 6, as LangGraph writes: a thread orders the checkpoints of both by their ids. It sorts
- * above ids of version 7, which earlier releases wrote.
+ * Returns a UUID of version 6 that sorts after `previous`. LangGraph writes the same version, and a thread orders the
+ * checkpoints of graphs and functions by their ids. Ids of version 7, which earlier releases wrote, sort below.
  */
 function newCheckpointId(previous: string | null): string {
   const digits = previous?.replaceAll("-", "") ?? "";

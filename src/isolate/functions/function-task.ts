@@ -68,7 +68,7 @@ export class FunctionTask {
     this.#debug("task_result", step, event);
   }
 
-  /** Emits the short form of a checkpoint, before its values. */
+  /** Emits the short form of a checkpoint. */
   #envelope({ checkpoint_id: id, parent_id, metadata }: FunctionState) {
     const { source, step } = metadata;
     this.#emit("checkpoints", { id, ...(parent_id !== null && { parent_id }), step, source });
@@ -138,7 +138,7 @@ export class FunctionTask {
 /** Default of LangGraph; a plain agent has only one step. */
 const RECURSION_LIMIT = 25;
 
-/** Derives the task's id from that of the checkpoint, with another UUID version, so that later attempts have it too. */
+/** Derives the task's id from the checkpoint's id, as a UUID of version 5: later attempts get the same id. */
 function taskId({ checkpoint_id }: FunctionState): string {
   return `${checkpoint_id?.slice(0, 14)}5${checkpoint_id?.slice(15)}`;
 }
@@ -159,7 +159,7 @@ function taskMetadata(node: string, task_id: string, step: number): Fields {
   };
 }
 
-/** Merges an update into the result of the task, which has all yields of the function. */
+/** Merges an update into the result of the task. The result has all yields of the function. */
 function merged(result: Fields, update: Fields): Fields {
   if (!isUpdate(update) || update.messages === undefined) return { ...result, ...update };
   const messages = [result.messages ?? [], update.messages].flat();

@@ -7,9 +7,9 @@ import type { FunctionMessage } from "./function-state.ts";
 /** Second argument of a plain agent. */
 export type FunctionTools = {
   config: GraphCall["config"] & { context: unknown };
-  /** Aborts when the run is cancelled. */
+  /** Aborts when the run is cancelled, reaches its time limit, or cannot store its output. */
   signal: AbortSignal;
-  /** Sends a `custom` event. */
+  /** Sends a `custom` event, when the run streams this mode. */
   emit: (data: unknown) => void;
   /** Messages of the thread, the new input included. */
   messages: FunctionMessage[];
@@ -30,7 +30,7 @@ export function isGenerator(value: unknown): value is PlainFunction {
   );
 }
 
-/** Yields all values of a generator, or the returned value. */
+/** Yields all values of a generator and its return value, or the return value of a function. */
 export async function* updatesOf(produced: unknown): AsyncGenerator<unknown> {
   if (!isIterator(produced)) {
     yield await produced;
@@ -50,7 +50,8 @@ export async function* updatesOf(produced: unknown): AsyncGenerator<unknown> {
 }
 
 /**
- * Lets the generator clean up in the grace period after the run. The run itself does not wait: clean-up may never end.
+ * Makes the generator clean up, in the grace period after the run. The run itself does not wait: clean-up may never
+ * end.
  */
 function close(produced: AsyncIterator<unknown> | Iterator<unknown>) {
   const closed = (async () => produced.return?.())();

@@ -13,12 +13,12 @@ const TYPES: Record<string, string> = {
   RemoveMessage: "remove",
 };
 
-/** Channels that select the next node of a graph; its state does not have them. */
+/** Internal channels of a graph, which are not part of its state. */
 const CONTROL_CHANNEL = /^(__|branch:|join:|start:)/;
 
 /**
- * Returns the values of a checkpoint as plain JSON. A graph may have written it on the same thread: its messages get the
- * form of the wire, without LangChain, which an agent of plain functions does not have.
+ * Returns the values of a checkpoint as plain JSON. A graph may have written the checkpoint on the same thread. Its
+ * messages get the form of the wire without LangChain, which an agent of plain functions does not have.
  */
 export function readValues({ checkpoint, values }: LoadedCheckpoint): Fields {
   if (!isOfGraph(checkpoint)) return fieldsOf(values, parse);
@@ -62,7 +62,7 @@ function toMessage(record: Fields): unknown {
   return type !== undefined && isRecord(kwargs) ? { ...kwargs, type } : record;
 }
 
-/** A record of another form stays as it is. */
+/** Returns the content of a record of the serializer. A record of another form stays unchanged. */
 function toPlainRecord(record: Fields): unknown {
   const { type, id, args, value } = record;
   if (type === "undefined") return undefined;

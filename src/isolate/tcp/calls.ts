@@ -1,10 +1,10 @@
 // A call is one invocation of this isolate by RPC or a request. Objects of the runtime, such as sockets and timers,
-// work only in the call that made them, and end with it. But a pool of connections in a module serves many calls. So the
-// call that opened a socket does the work of other calls on it, as jobs, and timers of the module move from call to
-// call.
+// work only in the call that made them, and end with it. But a pool of connections in a module serves many calls.
+// Therefore the call that opened a socket does what other calls do with the socket: they give it jobs. And timers of
+// modules move from call to call.
 //
-// The runtime may end a call without notice, for example when its caller has disconnected. Such a call does no more
-// jobs, by which others detect its end.
+// The runtime may end a call without notice, for example when its caller has disconnected. Other calls detect this end,
+// because an ended call does no more jobs.
 
 import { waitUntil } from "cloudflare:workers";
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -12,8 +12,8 @@ import { LateTimer } from "./late-timer.ts";
 import { Lending, type LiveCall, type OwnSocket } from "./lending.ts";
 
 /**
- * Interval of the checks of calls whose sockets a call uses. The timer also keeps the call running: the runtime ends a
- * call that waits without one.
+ * Interval at which a call checks that the calls whose sockets it uses have not ended. The timer also keeps the call
+ * running: the runtime ends a call that waits without a timer.
  */
 const CHECK_MS = 1000;
 /**
@@ -39,11 +39,14 @@ const position = new AsyncLocalStorage<Position>();
 const live = new Set<Call>();
 /** Calls that do jobs: live ones, and those that lend sockets. */
 const serving = new Set<Call>();
-/** Disconnected sockets. The next call notifies their owners, such as pools, which can connect again in it. */
+/**
+ * Disconnected sockets. The next call that begins, or a live call at its next check, notifies their owners. An owner,
+ * such as a pool, can connect again in that call.
+ */
 const disconnected: OwnSocket[] = [];
-/** Call that has not begun: it collects work while no call is live, and the next call to begin becomes it. */
+/** Call that has not begun. It collects work while no call is live. `Call.begin` starts it as the next call. */
 let coming: Call | null = null;
-/** Number of calls that notify owners of sockets, which they do before their own work. */
+/** Number of calls that notify owners of sockets now. A call that begins lets them go first. */
 let notifying = 0;
 
 /** A call of this isolate: a run, a request, a read of a state. */
@@ -51,7 +54,7 @@ export class Call implements LiveCall {
   readonly #sockets = new Set<OwnSocket>();
   readonly #timers = new Set<LateTimer>();
   readonly #jobs: (() => void)[] = [];
-  // `#start` makes it again, because a promise belongs to the call in which it was made.
+  // `#start` replaces it, because a promise belongs to the call in which it was made.
   #wake = Promise.withResolvers<void>();
   /** Whether the call does no more jobs. */
   #isGone = false;
@@ -59,7 +62,7 @@ export class Call implements LiveCall {
   readonly #lenders = new Set<Call>();
   #checks: ReturnType<typeof setInterval> | undefined;
 
-  /** The call in which this code can do its work. */
+  /** The call in which this code can work: its own while live, else the newest live one, else the next to begin. */
   static get current(): Call {
     const call = position.getStore()?.call;
     if (call?.isLive) return call;
@@ -95,7 +98,10 @@ export class Call implements LiveCall {
     return position.run({ call: this, isOwn: false }, work);
   }
 
-  /** Does `work` in this call: at once for its own code, as a job for that of another call. */
+  /**
+   * Does `work` in this call: at once for the call's own code, as a job for code of another call. Rejects when the call
+   * does no more jobs.
+   */
   do<T>(work: () => Promise<T>): Promise<T> {
     if (this.isLive && position.getStore()?.call === this) return work();
     if (this.#isGone) return Promise.reject(new Error(OPENER_ENDED));
@@ -113,7 +119,7 @@ export class Call implements LiveCall {
     this.#sockets.delete(socket);
   }
 
-  /** Notes that the current call uses `socket`, so that it stays open for that call. */
+  /** Notes that the current call uses `socket` of this call, so that the socket stays open for the current call. */
   lend(socket: OwnSocket) {
     const { call, isOwn } = position.getStore() ?? {};
     if (!(call?.isLive && isOwn) || call === this) return;
@@ -170,14 +176,16 @@ export class Call implements LiveCall {
     if (this.isLive) this.#startTimers([timer]);
   }
 
-  /** Ends the call after `rest`, its remaining work. Sockets that other calls use stay open for them at first. */
+  /**
+   * Ends the call after `rest`, its remaining work. Sockets that other calls use stay open for up to 25 seconds more.
+   */
   end(rest?: Promise<unknown>) {
     if (rest || this.#sockets.size > 0) return waitUntil(this.run(() => this.#end(rest)));
     this.#leave();
     this.#stopServing();
   }
 
-  /** Ends the call after the last byte of the response, which may come from its sockets. */
+  /** Ends the call. With open sockets, ends it after the last byte of the response, which may come from them. */
   endWith(response: Response): Response {
     if (response.body === null || this.#sockets.size === 0) {
       this.end();
@@ -193,7 +201,7 @@ export class Call implements LiveCall {
     this.#leave();
     const lending = new Lending();
     const close = async (socket: OwnSocket) => {
-      await lending.close(socket, live);
+      await lending.waitForClose(socket, live);
       this.disown(socket);
       if (socket.isClosed) return;
       disconnected.push(socket);
@@ -212,7 +220,8 @@ export class Call implements LiveCall {
     const timers = [...this.#timers];
     for (const timer of timers) timer.leave(this.#timers);
     coming ??= new Call();
-    // To the next call and to the newest live one, which the runtime may have ended. They fire in the first that can.
+    // Both the next call and the newest live one get the timers, because the runtime may have ended the live one. A
+    // timer fires in the first call that can.
     coming.#adopt(timers);
     const newest = [...live].at(-1);
     if (newest) newest.#adopt(timers);

@@ -1,6 +1,6 @@
 /**
- * A promise that outlives the call in which it was made. Its handlers are attached in the call that settles it: workerd
- * runs no handler of a call that has ended.
+ * A promise that outlives the call in which it was made. Handlers that wait for it are attached in the call that
+ * settles it: workerd runs no handler of a call that has ended.
  */
 export class LatePromise implements PromiseLike<void> {
   #outcome: Promise<void> | null = null;

@@ -1,7 +1,10 @@
 const startTimer = globalThis.setTimeout;
 const stopTimer = globalThis.clearTimeout;
 
-/** A timer that moves from call to call until it fires. It has the methods of a timer of Node.js. */
+/**
+ * A timer that moves from call to call until it fires or is cleared. It has the methods `ref`, `unref`, `hasRef` and
+ * `close` of a timer of Node.js; `ref` and `unref` have no effect.
+ */
 export class LateTimer {
   readonly #fire: () => void;
   readonly #ms: number;

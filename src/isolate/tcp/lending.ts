@@ -2,9 +2,9 @@
  * Maximum time for which a call keeps its sockets open for others: the runtime ends a call 30 seconds after its answer.
  */
 const LEND_MS = 25_000;
-/** Time after which a socket that is in use closes at its next pause, so that the maximum interrupts no run. */
+/** Time after which also a socket in use closes, once no answer is due: at the maximum it would close in any case. */
 const LONG_MS = 15_000;
-/** Pause after which a socket counts as not in use: a run that took a connection from a pool uses it sooner. */
+/** Time without use after which a socket counts as unused: a run that took a connection from a pool uses it sooner. */
 const IDLE_MS = 1000;
 const POLL_MS = 100;
 /** Time for a call to notify the owner of a socket: the runtime may have ended that call. */
@@ -21,7 +21,7 @@ export type OwnSocket = {
   /** Other calls that have used it. */
   readonly users: Set<LiveCall>;
   readonly isClosed: boolean;
-  /** Time since its last use; 0 while an answer is due. */
+  /** Time since its last use; 0 while an answer is due, which is until bytes come after the last write. */
   readonly idle_ms: number;
   /** Ends the connection, without an event for the owner. */
   disconnect(): Promise<void>;
@@ -29,12 +29,15 @@ export type OwnSocket = {
   notify(): void;
 };
 
-/** Time after the end of a call in which its sockets stay open for other calls that use them. */
+/** Period after the end of a call in which its sockets stay open for other calls that use them. */
 export class Lending {
   readonly #start = Date.now();
 
-  /** Waits until the owner has closed the socket, no other call is live, or the maximum time is over. */
-  async close(socket: OwnSocket, live: ReadonlySet<LiveCall>): Promise<void> {
+  /**
+   * Waits until the owner has closed the socket, no other call is live, or the maximum time is over. Notifies the owner
+   * when the socket is due, but does not disconnect it itself.
+   */
+  async waitForClose(socket: OwnSocket, live: ReadonlySet<LiveCall>): Promise<void> {
     while (!socket.isClosed) {
       const other = [...live].at(-1);
       if (other === undefined) return;
@@ -47,7 +50,7 @@ export class Lending {
     }
   }
 
-  /** Notifies the owner in another call, in which it can connect again. */
+  /** Notifies the owner in another call, so that the owner can connect again there. */
   #notify(other: LiveCall, socket: OwnSocket): Promise<void> {
     return other.do(async () => {
       if (other.isLive && this.#isDue(socket)) socket.notify();

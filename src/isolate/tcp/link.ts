@@ -16,8 +16,8 @@ export type LinkOptions = {
 type TlsOptions = { expectedServerHostname?: string };
 
 /**
- * The runtime cannot start TLS while a read waits. Drivers start it directly after an answer, among the first bytes. So
- * each read before this many bytes is delayed.
+ * The runtime cannot start TLS while a read waits. Drivers start TLS directly after an answer, among the first bytes.
+ * So until this many bytes were read, each read of a plain socket after the first is delayed.
  */
 const PLAIN_BYTES = 64 * 1024;
 const BEFORE_READ_MS = 1;
@@ -132,7 +132,7 @@ export class Link implements OwnSocket {
   }
 
   notify() {
-    // Does not wait for the end: until the event "close" a pool would give the socket to runs.
+    // Does not wait for the disconnect: until the event "close" a pool would give the socket to runs.
     void this.disconnect();
     if (this.onClose) this.onClose();
     else void this.close();

@@ -5,7 +5,7 @@ import { Duplex } from "node:stream";
 import tls from "node:tls";
 import { Link, openLink } from "./link.ts";
 
-/** Fields of workerd's `net.Socket` that its own `connect` sets. */
+/** Private fields of workerd's `net.Socket`. */
 type NetSocket = net.Socket & {
   /** Only a TLSSocket has these two. */
   encrypted?: boolean;
@@ -42,7 +42,10 @@ prototype.connect = function (this: NetSocket, ...args: unknown[]) {
   return netConnect.apply(this, divertArgs(this, args));
 } as typeof prototype.connect;
 
-/** Replaces `lookup`, which the runtime calls after it has prepared the socket. From there on this file connects. */
+/**
+ * Returns the arguments with another `lookup`. The runtime calls `lookup` after it has prepared the socket; this file
+ * then connects in place of the runtime.
+ */
 function divertArgs(socket: NetSocket, args: unknown[]): unknown[] {
   const [first, host] = args;
   if (Array.isArray(first)) {
@@ -126,7 +129,7 @@ function announce(socket: NetSocket): void {
   if (!socket.isPaused()) socket.read(0);
 }
 
-/** Drops errors that listeners throw, such as that of "error" without a listener: no run has caused them. */
+/** Drops errors that listeners throw, and an event "error" without a listener: no run has caused them. */
 function silence(socket: net.Socket): net.Socket {
   const emit = socket.emit as (...args: unknown[]) => boolean;
   const emitQuietly = (...args: unknown[]) => {
@@ -141,7 +144,9 @@ function silence(socket: net.Socket): net.Socket {
 
 type WorkerOptions = { secureTransport?: "off" | "on" | "starttls" };
 
-/** Replaces `connect` of `cloudflare:sockets` in the agent's bundle. */
+/**
+ * Replaces `connect` of `cloudflare:sockets` in the agent's bundle. The runtime itself connects sockets without TLS.
+ */
 function connectThroughEgress(
   address: string | SocketAddress,
   options: WorkerOptions = {},
@@ -154,7 +159,7 @@ function connectThroughEgress(
 
 Reflect.set(globalThis, Symbol.for("heddle:connect"), connectThroughEgress);
 
-/** A socket whose `_start` begins TLS on the link of another socket, which makes a new link. */
+/** A TLS socket. `_start` begins TLS on the link of the plain socket, and gets a new link. */
 type TlsSocket = tls.TLSSocket &
   Pick<NetSocket, "_parentWrap"> & { _start(): void; _handle: Handle | null };
 
@@ -184,8 +189,8 @@ const tlsConnect = tls.connect as (...args: unknown[]) => tls.TLSSocket;
 tls.connect = ((...args: unknown[]) => tlsConnect(...args.map(withoutCheck))) as typeof tls.connect;
 
 /**
- * Omits a check of the server's name, which the egress makes itself. A stricter check stays, and the runtime refuses
- * it.
+ * Omits the default check of the server's name, and a check that accepts all: the egress checks the name itself.
+ * Another check stays, and the runtime refuses it.
  */
 function withoutCheck(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
@@ -194,7 +199,7 @@ function withoutCheck(value: unknown): unknown {
   return omits ? others : value;
 }
 
-/** Whether a check ignores the certificate, as one without parameters does, and accepts it. */
+/** Whether a check accepts each certificate: it has no parameters, and returns no error. */
 function acceptsAll(check: ServerCheck): boolean {
   return check.length === 0 && check() === undefined;
 }
