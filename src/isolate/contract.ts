@@ -35,16 +35,16 @@ export type Op =
 
 export type AuthAnswer = { status: number; body: string; retry_after_seconds: number | null };
 
-/** RpcTarget that an isolate calls back. Rejects commits of an attempt that is over. */
+/** RpcTarget that an isolate calls back. Rejects commits of an attempt that is over, and of calls that only read. */
 export interface Host {
   commit(ops: Op[]): Promise<void>;
   readCheckpoint(ns: string, checkpoint_id: string | null): Promise<LoadedCheckpoint | null>;
   listCheckpoints(query: CheckpointQuery): Promise<LoadedCheckpoint[]>;
   /** Request and response of `POST /v2/auth/authenticate`, for the user of this run only. */
   authenticate(body: string): Promise<AuthAnswer>;
-  /** Store of the thread's deployment. */
+  /** Store of the thread's deployment. Refuses calls that only read the thread. */
   store(ops: StoreOp[]): Promise<StoreAnswer>;
-  /** Settles when the run is cancelled (true) or over (false). */
+  /** Resolves to `true` when the run is cancelled, to `false` when the attempt ends before. */
   cancelled(): Promise<boolean>;
 }
 
@@ -73,15 +73,16 @@ export type GraphCall = {
 
 export type RunCall = GraphCall & {
   run_id: string;
-  /** Whether the run continues from a checkpoint that an earlier attempt has written, without its input or command. */
+  /** Whether the run continues from a checkpoint of an earlier attempt, without its input and command. */
   resuming: boolean;
   /**
-   * When resuming, the SHA-256 of the values that an earlier attempt emitted last: empty for none, absent if unknown.
+   * When `resuming`, the SHA-256 of the text of the run's last `values` event. Empty when the run has emitted none,
+   * absent when the run does not stream values or the event was not found.
    */
   emitted_values_sha256?: string;
   input: unknown;
   command: WireCommand | null;
-  /** Fails the run when it answers an interrupt that is not pending. */
+  /** Fails the first attempt when it answers an interrupt that is not pending. */
   strict_resume: boolean;
   stream_modes: StreamMode[];
   stream_subgraphs: boolean;
@@ -113,11 +114,12 @@ export type RunCall = GraphCall & {
 
 export type AgentFailure = { error: string; message: string; stack: string | null };
 
-/** Summary of a thread after a run, as JSON. Only the graph can read its channels. */
+/** Summary of a thread's newest state. The graph makes it, because only the graph can read the channels. */
 export type ThreadSummary = {
+  /** JSON text. */
   values: string;
   next: string[];
-  /** `{ [task_id]: Interrupt[] }` */
+  /** `{ [task_id]: Interrupt[] }` as JSON text. */
   interrupts: string;
 };
 
@@ -128,7 +130,7 @@ export type RunOutcome = {
   /** Whether the run exceeded its time limit. */
   is_timeout: boolean;
   summary: ThreadSummary | null;
-  /** Called after the end until the last batch; `null` when `ops` contain all traces. */
+  /** Called after the end until the last batch; `null` without tracing, and when `ops` contain the remaining traces. */
   traces: (() => Promise<TraceBatch>) | null;
 };
 
@@ -177,7 +179,7 @@ export type GraphDescription = {
   schemas: GraphSchemas;
 };
 
-/** JSON Schemas known at run time, `null` where unknown. */
+/** JSON Schemas, `null` where unknown. */
 export type GraphSchemas = {
   input: unknown;
   output: unknown;
@@ -189,7 +191,7 @@ export type GraphSchemas = {
 /** Entrypoint `Agent` of every isolate. */
 export interface AgentEntrypoint extends AuthEntrypoint {
   describe(): Promise<Answer<GraphDescription[]>>;
-  /** False when the configuration disables tracing. */
+  /** `false` when the agent's environment variables disable tracing. */
   isTraced(): Promise<boolean>;
   run(call: RunCall, host: Host): Promise<RunOutcome>;
   /** `{nodes, edges}` as JSON text. */
@@ -199,13 +201,13 @@ export interface AgentEntrypoint extends AuthEntrypoint {
   describeSubgraphs(call: SubgraphsCall): Promise<Answer<Record<string, GraphSchemas>>>;
   /** A ThreadState as JSON text. */
   getState(call: StateCall, host: Host): Promise<Answer<string>>;
-  /** ThreadState[] as JSON text, newest first. */
+  /** ThreadState[] as JSON text, newest first. May have fewer states than `limit`, to fit one answer. */
   getHistory(call: HistoryCall, host: Host): Promise<Answer<string>>;
   updateState(
     call: UpdateCall,
     host: Host,
   ): Promise<Answer<{ checkpoint: Checkpoint; summary: ThreadSummary; ops: Op[] }>>;
   summarize(call: GraphCall, host: Host): Promise<Answer<ThreadSummary>>;
-  /** Calls the function that `store.index` of langgraph.json names. */
+  /** Calls the function or the Embeddings that `store.index` of langgraph.json names. */
   embed(call: EmbedCall): Promise<Answer<EmbeddingResult>>;
 }

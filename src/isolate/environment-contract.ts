@@ -3,7 +3,7 @@ import type { AuthUser } from "./auth-contract.ts";
 /** Agent server of this agent, for calls by its own code. */
 export type Server = { fetch(request: Request): Promise<Response> };
 
-/** Line that a run printed before its call ended. */
+/** Line that a run printed, sent before the run ends. `ms`: epoch milliseconds. */
 export type EarlyLine = { key: string; level: string; message: string; ms: number };
 
 /** A socket on the other side of the egress. */
@@ -26,7 +26,7 @@ export const TCP_BINDING = "HEDDLE_TCP";
 
 /** Props of an isolate's entrypoint, invisible to the agent. */
 export type AgentProps = {
-  /** Text before the key of a line that was sent early, at the start of its printed copy. */
+  /** A run prints each of its lines as this mark with the key of the line, and then the text. */
   line_mark: string;
   lines: { early(lines: EarlyLine[]): Promise<void> };
   /** Server of this agent, for calls by its own code. */

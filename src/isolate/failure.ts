@@ -1,7 +1,7 @@
 import type { AgentFailure } from "./contract.ts";
 import { toWire } from "./wire.ts";
 
-/** Reads the class and the stack of an error inside the isolate, because RPC drops both. */
+/** Converts anything thrown to plain data inside the isolate, because RPC drops the class and the stack of an error. */
 export function toFailure(thrown: unknown): AgentFailure {
   if (!(thrown instanceof Error)) return { error: "Error", message: textOf(thrown), stack: null };
   // An agent can assign anything to these fields.
@@ -10,7 +10,7 @@ export function toFailure(thrown: unknown): AgentFailure {
   return { error, message, stack: stackOf(fields.stack, `${error}: ${message}`, message) };
 }
 
-/** Some libraries leave the message out of the stack. */
+/** Adds `title` to a stack without the message: some libraries leave it out. @returns `null` without a stack */
 function stackOf(stack: unknown, title: string, message: string): string | null {
   if (typeof stack !== "string") return null;
   if (stack.includes(message)) return stack;
@@ -23,7 +23,7 @@ export function failureText({ error, message, stack }: AgentFailure): string {
   return stack ?? `${error}: ${message}`;
 }
 
-/** Returns a value as text, and an object as JSON: code may throw one that is not an Error. */
+/** Returns a value as text, and an object as JSON. Code may throw objects that are not an Error. */
 function textOf(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
   try {

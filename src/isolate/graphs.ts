@@ -9,7 +9,7 @@ export type ExportedGraph = {
   context?: Record<string, unknown> | null;
 };
 
-/** Types of state fields read from the source, by name. */
+/** JSON Schemas of state fields by the name of the field, read from the source. */
 export const fieldTypes = types;
 
 export function contextOf(graph_id: string): unknown {

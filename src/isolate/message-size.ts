@@ -2,7 +2,7 @@ import type { TraceOp } from "./trace-contract.ts";
 
 const MIB = 1024 * 1024;
 
-/** RPC accepts messages of up to 32 MiB; the difference is room for fields beside the content. */
+/** RPC accepts messages of up to 32 MiB. The other 2 MiB are room for fields beside the content. */
 export const MAX_MESSAGE_BYTES = 30 * MIB;
 /** Limit of the thread for one value of a channel. */
 export const MAX_VALUE_BYTES = 24 * MIB;
@@ -13,7 +13,7 @@ export const MAX_VALUE_BYTES = 24 * MIB;
  */
 export const MAX_STATE_BYTES = 10 * MIB;
 
-/** Error of a state that does not fit one message, or the memory of an isolate. */
+/** Error of a state, a step or an event that does not fit one message, or the memory of an isolate. */
 export class StateLimitError extends Error {
   override name = "StateLimitError";
 }
@@ -23,7 +23,7 @@ export class AnswerLimitError extends Error {
   override name = "AnswerLimitError";
 }
 
-/** Costs V8 almost nothing on a text that it stores with one byte a character, which cannot match. */
+/** V8 tests a text that it stores with one byte a character at almost no cost: such a text cannot match. */
 const NOT_LATIN1 = /[\u0100-\uffff]/;
 
 /** Returns the bytes of a text in a message: with one character outside of Latin-1, each character takes two. */
@@ -70,7 +70,7 @@ export function sendable(what: string, text: string): string {
   );
 }
 
-/** Returns the characters of an encoded trace run, as it is sent. */
+/** Returns the number of characters of an encoded trace run, as it is sent. */
 export function charactersOf({ data, texts = {} }: Pick<TraceOp, "data" | "texts">): number {
   const sizes = Object.values(texts).map((text) =>
     "text" in text ? text.text.length : text.before.length + text.rest.length,
@@ -78,7 +78,7 @@ export function charactersOf({ data, texts = {} }: Pick<TraceOp, "data" | "texts
   return sizes.reduce((sum, size) => sum + size, data.length);
 }
 
-/** Returns the characters of an encoded trace run, with the text that it shares with others. */
+/** Returns the number of characters of an encoded trace run, with the text that it shares with others. */
 export function payloadCharactersOf(sent: Pick<TraceOp, "data" | "texts">): number {
   const shared = Object.values(sent.texts ?? {}).map((text) => ("of" in text ? text.chars : 0));
   return shared.reduce((sum, chars) => sum + chars, charactersOf(sent));

@@ -1,6 +1,6 @@
 // Caches the text of each message: every step writes the conversation again.
 
-/** Limit of the texts of one state. Those of a large state would take twice the memory of its messages. */
+/** Maximum of the texts that one read or write of a state adds to the cache. It bounds the memory of a large state. */
 const MAX_CACHED_CHARACTERS = 4 * 1024 * 1024;
 
 /** Counts the texts that are cached while one state is written or read. */
@@ -25,8 +25,8 @@ export type Message = {
 };
 
 /**
- * Returns the constructor arguments that make an equal message. `toJSON` is not used: its escaping
- * differs between versions of core, and an argument named like a method or getter would call that.
+ * Returns the constructor arguments that make an equal message. `toJSON` is not used: its escaping differs between
+ * versions of core, and for an argument named like a method or getter it writes that instead of the argument.
  */
 export function kwargsOf(message: Message): Record<string, unknown> {
   const own = message as unknown as Record<string, unknown>;
@@ -42,7 +42,7 @@ export function kwargsOf(message: Message): Record<string, unknown> {
   return kwargs;
 }
 
-/** Constant in every message, or marked key by key. */
+/** Fields that `eachMark` skips: the first two are constant, and it marks `lc_kwargs` key by key. */
 const CONSTANT = new Set(["lc_namespace", "lc_serializable", "lc_kwargs"]);
 
 /** Constructor that returns its argument, so that subclasses add their fields to it. */
@@ -52,8 +52,8 @@ function given(value: object) {
 const Given = given as unknown as new (value: object) => object;
 
 /**
- * Stores the text as a private field of the message: a WeakMap of a thousand messages costs more to
- * collect than the texts.
+ * Stores the texts in a private field of the message: a WeakMap of a thousand messages costs the garbage collector more
+ * than the texts.
  */
 class Noted extends Given {
   #written: Written | undefined;
@@ -73,13 +73,14 @@ export function isMessage(value: unknown): value is Message {
   return "_getType" in value && typeof value._getType === "function" && isPlain(value.lc_kwargs);
 }
 
+/** Returns the cached text. @returns `undefined` when there is none, or when the message has changed since */
 export function knownText(message: Message, kind: Kind): string | undefined {
   const before = Noted.of(message);
   if (before?.texts[kind] === undefined) return undefined;
   return isUnchanged(message, before.marks) ? before.texts[kind] : undefined;
 }
 
-/** `marks` are those of the message when `text` was written. `null` deletes the stored texts. */
+/** `marks`: those of the message before `text` was written. `null` deletes the cached texts. */
 export function rememberText(message: Message, marks: unknown[] | null, kind: Kind, text: string) {
   const before = Noted.of(message);
   if (!marks) Noted.set(message, undefined);
@@ -87,7 +88,7 @@ export function rememberText(message: Message, marks: unknown[] | null, kind: Ki
   else Noted.set(message, { marks, texts: { [kind]: text } });
 }
 
-/** Stores both texts of a new message. */
+/** Caches both texts of a new message, unless changes of the message would go unnoticed. */
 export function rememberTexts(message: Message, texts: Record<Kind, string>) {
   const marks = marksOf(message);
   if (marks) Noted.set(message, { marks, texts });
@@ -118,7 +119,10 @@ function eachMark(message: Message, see: (mark: unknown) => boolean): boolean {
   return true;
 }
 
-/** Marks non-empty objects by their text: their content may change. */
+/**
+ * Marks a plain object by itself and by its JSON, because its content may change. Returns `false` for an object that is
+ * not plain.
+ */
 function seeValue(value: unknown, see: (mark: unknown) => boolean): boolean {
   if (typeof value !== "object" || value === null) return see(value);
   if (!isPlain(value) || !see(value)) return false;
@@ -143,7 +147,7 @@ function plainText(value: object): string | null {
 function assertPlain(this: unknown, key: string, value: unknown): unknown {
   const original = (this as Record<string, unknown>)[key];
   if (typeof original !== "object" || original === null || isPlain(original)) return value;
-  throw new TypeError("The text cannot be parsed.");
+  throw new TypeError("An object that is not plain has no mark.");
 }
 
 function isPlain(value: unknown): boolean {

@@ -16,7 +16,7 @@ const BATCH_OPS = 8192;
 // Bounds memory: an isolate has 128 MB.
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
-/** Error of an agent that emits faster than the thread can store. */
+/** Error of a run whose output arrives faster than the thread stores it. */
 class EventLimitError extends Error {
   override name = "EventLimitError";
 
@@ -29,8 +29,8 @@ class EventLimitError extends Error {
 }
 
 /**
- * Ordered queue of a run's output. One commit is in flight at a time and the next batch follows it,
- * so a token costs neither a round trip nor a transaction.
+ * Ordered queue of the output of a run or a state update. One commit is in flight at a time. Output that arrives in the
+ * meantime, such as tokens, shares the next commit, which is one round trip and one transaction.
  */
 export class Outbox {
   #ops: Op[] = [];
@@ -52,7 +52,9 @@ export class Outbox {
     this.#onFailure = onFailure;
   }
 
-  /** Adds the operations that `piggyback` returns to each batch, except the last. */
+  /**
+   * Adds the operations that `piggyback` returns to each batch, except to the one of `drain` and to very large ones.
+   */
   onSend(piggyback: (batch: Op[]) => Op[]) {
     this.#piggyback = piggyback;
   }
@@ -70,17 +72,17 @@ export class Outbox {
     this.#schedule();
   }
 
-  /** Total bytes since the run began. */
+  /** Bytes of all operations that were pushed. */
   get total_bytes(): number {
     return this.#totalBytes;
   }
 
-  /** Whether more operations wait than one batch holds: callers that can wait should flush first. */
+  /** Whether more output waits than one batch holds. Callers that can wait should flush first. */
   get isBehind(): boolean {
     return this.#bytes > BATCH_BYTES || this.#ops.length > BATCH_OPS;
   }
 
-  /** Flushes after the work that is ready now, whose operations join the batch. */
+  /** Flushes after a timer of 0 ms: work that is ready now may push more operations to the same batch. */
   async flushSoon(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 0));
     await this.flush();
@@ -100,7 +102,10 @@ export class Outbox {
     }
   }
 
-  /** Commits until the rest fits one message with an outcome of `bytes`, and returns that rest. */
+  /**
+   * Commits until the rest is one batch that fits one message with an outcome of `bytes`, and returns that rest.
+   * @throws the failure of this or an earlier commit
+   */
   async drain(bytes: number): Promise<Op[]> {
     await this.#inFlight;
     const isOver = () => this.isBehind || this.#bytes + bytes > MAX_MESSAGE_BYTES;
@@ -111,8 +116,8 @@ export class Outbox {
   }
 
   /**
-   * Sends nothing by timer until `work` resolves. The last events of a run then travel with its outcome: a client
-   * that answers an interrupt at once would otherwise find the run in progress.
+   * Sends nothing by timer until `work` resolves. The last events of a run then travel with its outcome. A client that
+   * received an interrupt earlier could answer it while the run is still in progress.
    */
   async holdDuring(work: Promise<void>): Promise<void> {
     this.#isHeld = true;
@@ -170,7 +175,7 @@ export class Outbox {
   }
 }
 
-/** @throws StateLimitError: RPC would fail, and the run would be taken for lost and repeated */
+/** @throws StateLimitError for an operation that RPC would refuse: the run would count as lost, and be repeated */
 function assertSendable(op: Op, bytes: number) {
   const values = op.op === "checkpoint" ? op.values : op.op === "writes" ? op.writes : [];
   const large = values.find(({ data }) => data.byteLength > MAX_VALUE_BYTES);

@@ -3,12 +3,14 @@ import { AsyncLocalStorage } from "node:async_hooks";
 /** Grace period after a run for work that it did not await, such as the clean-up after an abort. */
 const GRACE_MS = 5000;
 /**
- * Grace period while other calls are live: the work may be theirs. A queue in a module starts the next task in the
- * async context of the task before it, so a task of another call may be tracked here.
+ * Grace period while other calls are live, because the tracked work may belong to one of them: a queue in a module
+ * starts each task in the async context of the task before it, which may be of another call.
  */
 const SHARED_GRACE_MS = 25_000;
 const POLL_MS = 50;
-/** Time without tracked work after which the work counts as done: it may await something untracked, such as a body. */
+/**
+ * Time without tracked work after which a run's work counts as done: the code may await a body, which is not tracked.
+ */
 const QUIET_MS = 200;
 /** The same after an abort: clean-up may await anything. */
 const QUIET_AFTER_ABORT_MS = 1000;
@@ -17,10 +19,13 @@ const startTimer = globalThis.setTimeout;
 const stopTimer = globalThis.clearTimeout;
 
 const current = new AsyncLocalStorage<PendingWork>();
-/** Run of each timer, because another context may clear it. Weak: timers that end with their call are not cleared. */
+/**
+ * The run's work to which each timer belongs, because code of another context may clear the timer. Weak, because
+ * nothing clears timers that end with their call.
+ */
 const owners = new WeakMap<object, PendingWork>();
 
-/** Requests, store operations and timers of a run that are in progress. */
+/** Requests, store operations and timers of up to 5 seconds that a run has in progress. */
 export class PendingWork {
   readonly #timers = new Set<unknown>();
   #calls = 0;
@@ -81,7 +86,7 @@ function isObject(timer: unknown): timer is object {
   return typeof timer === "object" && timer !== null;
 }
 
-/** Counts a call of the current run as its work. */
+/** Counts a promise as work of the current run until it settles. Outside of a run, returns it unchanged. */
 export function track<T>(promise: Promise<T>): Promise<T> {
   return current.getStore()?.call(promise) ?? promise;
 }
@@ -92,7 +97,7 @@ globalThis.fetch = (...args: Parameters<typeof fetch>) => track(fetchOutside(...
 globalThis.setTimeout = new Proxy(startTimer, {
   apply(target, self, [callback, ms = 0, ...args]) {
     const work = current.getStore();
-    // A longer timer cannot fire within the grace period: most of them are time limits.
+    // A longer timer cannot fire within the grace period, and most longer timers are time limits.
     if (!work || typeof callback !== "function" || ms > GRACE_MS) {
       return Reflect.apply(target, self, [callback, ms, ...args]);
     }

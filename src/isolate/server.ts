@@ -4,14 +4,14 @@ import { track } from "./pending-work.ts";
 
 const servers = new AsyncLocalStorage<Server>();
 
-/** Target of SDK clients without a URL, which call it through `entries/globals.ts`. */
+/** Target of SDK clients that have no URL. They call it through `entries/globals.ts`. */
 Reflect.set(globalThis, Symbol.for("heddle:fetch"), callServer);
 
 async function callServer(input: RequestInfo, init?: RequestInit): Promise<Response> {
   const server = servers.getStore();
   if (server) return track(server.fetch(new Request(input, init)));
   throw new Error(
-    "A client without a URL reaches this server in a run, a request or a read of a graph, and not while its module loads.",
+    "A client without a URL works in a run, a request to http.app or a read of a graph, and not in auth or while a module loads.",
   );
 }
 

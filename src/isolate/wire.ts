@@ -8,13 +8,13 @@ import {
   rememberText,
 } from "./message-texts.ts";
 
-/** Depth of messages in the states of a history; deeper values are written directly. */
+/** Depth of messages in the states of a history. `JSON.stringify` writes deeper values, whose texts are not cached. */
 const DEPTH = 6;
 
-/** Room for texts of the value that is being written. */
+/** Room in the cache for the messages of the value that `toWire` writes now. */
 let room = new CacheRoom();
 
-/** A message of another copy of LangChain: `toDict()` gives the pieces that the wire shows flattened. */
+/** A message that `isMessage` does not recognize. The wire has the fields of `data` and the `type` in one object. */
 type DictLike = { toDict(): { type: string; data: Record<string, unknown> } };
 
 function isDictLike(value: unknown): value is DictLike {
@@ -28,7 +28,8 @@ function isDictLike(value: unknown): value is DictLike {
 }
 
 /**
- * Writes an agent's value as JSON text: messages flattened to `{...data, type}`, errors readable.
+ * Returns an agent's value as JSON text: a message as `{...fields, type}`, an error as `{error, message}`.
+ * @throws UnserializableError for a BigInt, a cycle, or a `toJSON` that throws
  */
 export function toWire(value: unknown): string {
   room = new CacheRoom();
@@ -96,7 +97,7 @@ class UnserializableError extends Error {
   }
 }
 
-// JSON.stringify calls toJSON before the replacer; `this[key]` still holds the message itself.
+// JSON.stringify calls `toJSON` before the replacer; `this[key]` is still the original value.
 function flatten(this: unknown, key: string, value: unknown): unknown {
   const original = (this as Record<string, unknown>)[key];
   if (isMessage(original)) return fieldsOf(original);

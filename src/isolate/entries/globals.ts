@@ -1,6 +1,6 @@
 /** Globals that agents' modules need while they load; the builder puts this first. */
 
-/** The SDK reads this when it creates a client without a URL; the harness sets the target later. */
+/** The SDK reads this function when it creates a client without a URL. `server.ts` sets its target later. */
 Reflect.set(globalThis, Symbol.for("langgraph_api:fetch"), (...call: Parameters<typeof fetch>) =>
   Reflect.get(globalThis, Symbol.for("heddle:fetch"))(...call),
 );
@@ -8,7 +8,7 @@ Reflect.set(globalThis, Symbol.for("langgraph_api:fetch"), (...call: Parameters<
 /** Backs `getLogger()` of `@langchain/langgraph-sdk/logging`, also while modules load. */
 const GLOBAL_LOGGER = Symbol.for("langgraph.api.sdk-logger");
 
-/** Levels of the SDK's logger with those of the deployment's log. */
+/** Methods of the SDK's logger, each with the method of `console` that it calls. */
 const LEVELS = {
   error: "error",
   warn: "warn",

@@ -1,4 +1,4 @@
-/** Entry of agents without LangGraph: every graph is a plain async function or generator. */
+/** Entry of agents without LangGraph: every graph is a plain function or generator. */
 import { agentClass } from "../agent/agent.ts";
 import { FunctionEngine } from "../functions/function-engine.ts";
 import { isPlainFunction } from "../functions/plain-function.ts";

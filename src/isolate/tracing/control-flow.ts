@@ -9,7 +9,7 @@ type BubbleUp = { is_bubble_up?: unknown; interrupts?: unknown; command?: unknow
 /** `traceable` reports errors as text: the name, and the JSON of an interrupt. */
 const THROWN = /^(?:GraphInterrupt|NodeInterrupt|ParentCommand|GraphDrained)(?:: ([\s\S]*))?$/;
 
-/** Returns the outputs of a run that ended by an interrupt or a command to its parent. @returns `null` for an error */
+/** Returns the outputs of a run that ended by LangGraph's control flow. @returns `null` for an error */
 export function outputsOfThrown(error: unknown): Fields | null {
   const { is_bubble_up, interrupts, command } = Object(error) as BubbleUp;
   if (is_bubble_up !== true) return null;
@@ -22,7 +22,7 @@ export function interruptsIn(outputs: Fields): unknown[] {
   return Array.isArray(interrupts) ? interrupts : [];
 }
 
-/** Returns the fields of a run of `traceable`, without an error when control flow has ended it. */
+/** Removes the error of a run of `traceable` that control flow has ended, and adds its interrupts to the outputs. */
 export function withoutControlFlow(run: Fields): Fields {
   const thrown = typeof run.error === "string" ? THROWN.exec(run.error) : null;
   if (thrown === null) return run;

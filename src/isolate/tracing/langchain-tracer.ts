@@ -17,14 +17,13 @@ export function langChainTracer(tracer: RunTracer): LangChainTracer {
 }
 
 /**
- * Keeps a record of each open run, and makes a tree only when a node's code may need one.
- * LangChain's own tracer makes a tree of the parent with all its children at each start and end: a
- * quarter of a short run's cost, and quadratic in its steps.
+ * Keeps a record of each open run, and makes a tree only when a node's code may need one. LangChain's own tracer makes
+ * a tree of the parent with all its children at each start and end, which costs time quadratic in the steps of a run.
  */
 class AgentTracer extends LangChainTracer {
   readonly #tracer: RunTracer;
   #trees = new WeakMap<object, Tree>();
-  /** Interrupts of the root, which its outputs do not have: LangGraph ends it with its values only. */
+  /** Interrupts of the root. Its outputs lack them, because LangGraph ends the root with its values only. */
   #interrupts: unknown[] = [];
   // Runs handlers in order: background handlers may outlive the run.
   override awaitHandlers = true;
@@ -96,10 +95,10 @@ class AgentTracer extends LangChainTracer {
     return this.#endThrown(args[0], args[1]) ?? super.handleToolError(...args);
   }
 
-  /** Ends a run that LangGraph's control flow has left. @returns `null` for an error */
+  /** Ends a run that LangGraph's control flow has left. @returns `null` for an error, and for the root */
   #endThrown(thrown: unknown, id: string): Promise<Run> | null {
     const outputs = outputsOfThrown(thrown);
-    // The root has no parent that could handle control flow: each error that it throws is one.
+    // The root has no parent that could handle control flow, so what it throws counts as an error.
     if (outputs === null || this.#tracer.isRoot(id)) return null;
     const parent_run_id = this.getRunById(id)?.parent_run_id;
     if (this.#tracer.isRoot(parent_run_id)) this.#interrupts.push(...interruptsIn(outputs));
@@ -136,7 +135,7 @@ class AgentTracer extends LangChainTracer {
   }
 }
 
-/** Orders runs of one millisecond by the last three digits. */
+/** Returns the start time as ISO text. Its last three digits are the execution order, for runs of one millisecond. */
 function microseconds({ start_time, execution_order }: Run): string {
   const digits = String(execution_order).slice(0, 3).padStart(3, "0");
   return `${new Date(start_time).toISOString().slice(0, -1)}${digits}Z`;

@@ -1,4 +1,4 @@
-/** Limit of a payload: a larger one costs the run memory, and readers have no use for it. */
+/** Limit of the JSON text of a payload: a larger one costs the run memory, and readers have no use for it. */
 export const MAX_CHARACTERS = 4 * 1024 * 1024;
 /** Depth of the parts of a message's content in `{ messages: [[message]] }`. */
 const DEPTH = 7;
@@ -8,8 +8,8 @@ export function leftOut(characters: number | string) {
 }
 
 /**
- * Whether the JSON text of a payload is certainly too long. Counts only texts of plain data and contents of messages,
- * and does not write the JSON, which each node of each step would then have in memory twice more.
+ * Whether the JSON text of a payload is certainly too long. Counts only texts of plain data and contents of messages.
+ * To write the JSON here would take memory twice more for each node of each step.
  */
 export function isLong(payload: unknown): boolean {
   return roomLeft(payload, MAX_CHARACTERS, DEPTH) < 0;

@@ -11,15 +11,15 @@ type Fields = Record<string, unknown>;
 /** Open trace run: its dotted order and inputs. */
 type Open = { dotted_order: string; inputs: unknown };
 
-/** Interval of sends. Shorter runs send traces at their end; a crash of a longer run loses traces of this time. */
+/** Interval of sends. A shorter run sends its traces at its end. A crash loses the traces since the last send. */
 const SEND_AFTER_MS = 250;
 const CUT_OFF = "Interrupted: the agent's run ended before this trace run.";
-/** Limits below which traces travel with the outcome instead of a round trip. */
+/** Maximum of unsent trace runs, and of the run's output in bytes, with which traces travel with the outcome. */
 const BRIEF_RUNS = 16;
 const BRIEF_BYTES = 64 * 1024;
-/** Size of a batch, which is one round trip and one transaction of the thread. One trace run may exceed it. */
+/** Size at which a batch ends. A batch is one round trip and one transaction of the thread. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** Size of the payloads of a batch, with the texts they share. The thread takes up to 16 Mi characters. */
+/** The same for the payloads of a batch, with the texts they share. The thread takes up to 16 Mi characters. */
 const BATCH_PAYLOAD_CHARACTERS = 6 * 1024 * 1024;
 
 /**
@@ -53,7 +53,7 @@ export class RunTracer {
     if (this.isRoot(id)) this.#root = stageOf(run);
     if (!run.end_time)
       this.#open.set(id, { dotted_order: this.#encoder.dottedOrderOf(run), inputs: undefined });
-    // A retry continues the root of the first attempt, so it sends a patch without the inputs.
+    // A resumed attempt continues the root of the first attempt, so it sends a patch. The encoder omits the inputs.
     const kind = this.isRoot(id) && this.#call.resuming ? "patch" : "post";
     this.#unsent.set(id, { kind, run: sanitizeFields(run) });
     this.#schedule();
@@ -132,8 +132,8 @@ export class RunTracer {
   }
 
   /**
-   * Returns ended trace runs to commit with the batch that completes them: a retry would not send
-   * them again.
+   * Returns ended trace runs to commit with a batch that has checkpoints or writes: a retry continues after these, and
+   * would not send the traces again. Returns none in the first 250 ms of the attempt.
    */
   piggyback(batch: Op[]): Op[] {
     if (Date.now() - this.#beganMs < SEND_AFTER_MS) return [];
@@ -168,7 +168,7 @@ export class RunTracer {
     return open.dotted_order;
   }
 
-  /** Drops fields that the post already sent. */
+  /** Drops fields that the post of an open trace run has sent. */
   #changesOf(id: string, run: Fields): Fields {
     const open = this.#open.get(id);
     if (open?.inputs === undefined) return run;

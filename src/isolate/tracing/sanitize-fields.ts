@@ -2,7 +2,10 @@ import { isLong, leftOut, MAX_CHARACTERS } from "./long-payload.ts";
 
 type Fields = Record<string, unknown>;
 
-/** Copies values that may change before they are sent, such as lists of messages. Drops payloads that are too long. */
+/**
+ * Copies values that may change before they are sent, such as lists of messages. A description replaces a payload that
+ * is too long. Omits children, attachments and the project.
+ */
 export function sanitizeFields({
   child_runs: _c,
   attachments: _a,
@@ -20,7 +23,7 @@ function withoutToken(event: unknown): unknown {
   return { name: event.name, time: event.time };
 }
 
-/** Compares values by name, and lists by item. */
+/** Compares fields by name, and lists by item. Values and items are the same if `Object.is` finds so. */
 export function isSameInput(before: unknown, now: unknown): boolean {
   if (!isFields(before) || !isFields(now)) return Object.is(before, now);
   const names = Object.keys(now);

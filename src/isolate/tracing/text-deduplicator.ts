@@ -5,7 +5,7 @@ import type { Pieces } from "./trace-json.ts";
 const MIN_SHARED_CHARACTERS = 4096;
 /** Maximum length of the text that is not shared. With more of it, the text is sent whole. */
 const MAX_OWN_CHARACTERS = 64 * 1024;
-/** Maximum of items before the shared ones: models receive a few prompts before the conversation. */
+/** Maximum number of items before the shared ones: models receive a few prompts before the conversation. */
 const MAX_BEFORE = 3;
 
 type SentText = Pieces & { id: number };

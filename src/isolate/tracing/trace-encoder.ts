@@ -10,10 +10,12 @@ type Fields = Record<string, unknown>;
 /** Trace run, or its changes, that no batch has sent. */
 export type UnsentRun = { kind: TraceOp["kind"]; run: Fields };
 
-/** Minimum length of a payload sent as a separate text. */
+/** Minimum length of a payload that is sent as a separate text, outside of `data`. */
 const APART_CHARACTERS = 16 * 1024;
 
-/** Encodes trace runs of one run as JSON, with the name, project and metadata of the run. */
+/**
+ * Encodes trace runs of one run as JSON, with the project and metadata of the run. The root also gets the graph's name.
+ */
 export class TraceEncoder {
   readonly #call: RunCall;
   readonly #hidden: HiddenFields;
@@ -52,7 +54,9 @@ export class TraceEncoder {
     return { data: `{${fields.join()}}`, ...(Object.keys(texts).length > 0 && { texts }) };
   }
 
-  /** Replaces the root's part of the order by that of the first attempt, which all attempts share. */
+  /**
+   * Replaces the first part of a dotted order, the root's, by that of the first attempt: all attempts share one root.
+   */
   dottedOrderOf({ dotted_order }: Fields): string {
     const [, ...below] = String(dotted_order).split(".");
     return [this.#call.trace.dotted_order, ...below].join(".");

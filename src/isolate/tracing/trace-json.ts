@@ -1,18 +1,21 @@
 import { isMessage, knownText } from "../message-texts.ts";
 import { leftOut, MAX_CHARACTERS } from "./long-payload.ts";
 
-/** Depth of messages in `{ messages: [[message]] }`; deeper values are written directly. */
+/** Depth of messages in `{ messages: [[message]] }`. `JSON.stringify` writes deeper values as a whole. */
 const DEPTH = 4;
 
 type Message = { toJSON(): unknown; content: unknown };
 type Written = { fields: unknown[]; text: string };
 
-/** JSON text in pieces: each item of a list is one. `first`: index of the first item, -1 when there is none. */
+/**
+ * JSON text in pieces, of which each item of a list is one. `first`: index of the first item, -1 when no list has
+ * items. `length`: characters of all pieces.
+ */
 export type Pieces = { texts: string[]; first: number; length: number };
 
 /**
- * Writes any value as JSON text: tracing never fails a run, so a description replaces what JSON
- * cannot hold. Writes each message of a conversation once.
+ * Writes any value as JSON text: tracing never fails a run, so a text replaces a value that JSON cannot hold. Writes a
+ * message again only in a later batch, and only when its fields have changed.
  */
 export class TraceJson {
   readonly #written = new WeakMap<object, Written>();
