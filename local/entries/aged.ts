@@ -1,4 +1,5 @@
-// The main script's entry for `npm run soak:traces`: a client does at once what partitions do after hours and days.
+// The main script's entry for `npm run soak:traces`. A client can request at once what partitions otherwise do after
+// hours or days.
 
 import { isBeingExported } from "../../src/exports/rows.ts";
 import { TracePartition as Product, type QueueMessage } from "../../src/index.ts";
@@ -49,7 +50,7 @@ async function listObjects(env: Env, prefix: string): Promise<string[]> {
 
 async function handle(what: string, env: Env, { project_id, day }: PartitionKey) {
   const partition = { project_id, day, slot: 0 };
-  // The binding is typed as the product's class; what runs is the one above.
+  // The binding has the type of the product's class, but the objects are of the class above.
   const object = env.PARTITIONS.getByName(`${project_id}/${day}/0`) as unknown as Stub;
   if (what === "ring") return object.ring();
   if (what === "expire") return consumeTraceExpiry(env, partition, isBeingExported);

@@ -1,4 +1,4 @@
-// An R2 bucket of the main process, as another process is bound to it.
+// Passes requests for an R2 bucket from a process of the pool to the main process, which has the bucket.
 import { type DebugPort, MAIN_ADDRESS } from "./debug-port.ts";
 
 type BucketEnv = { DEBUG_PORT: DebugPort; BUCKET: string };

@@ -40,7 +40,7 @@ export class PreparedBuild extends DurableObject<HostEnv> {
     return prebuildIn(() => this.#load(), this.env.ARTIFACTS, order);
   }
 
-  /** Frees the isolate at once. The call rejects with this reason. */
+  /** Frees the isolate at once. The call itself always rejects, with `OVER`. */
   end(): void {
     this.ctx.abort(OVER);
   }
@@ -65,7 +65,10 @@ function ignoreOver(error: unknown): void {
   if (!(error instanceof Error && error.message === OVER)) throw error;
 }
 
-/** Called by pings: a build that did this itself would delay its own answer, because a process has one thread. */
+/**
+ * Frees the isolates of builds that are over, and loads that of the next build. Pings call it: a build that did this
+ * itself would delay its own answer, because a process has one thread.
+ */
 async function prepareNext(env: HostEnv): Promise<void> {
   for (const name of ended.splice(0)) await env.PREPARED.get(name).end().catch(ignoreOver);
   if (spare !== null || running > 0) return;
@@ -95,7 +98,7 @@ export class Builder extends WorkerEntrypoint<HostEnv> {
   }
 }
 
-/** Answers the pool's pings: when the process has started, and when a build was released. */
+/** Answers the pool's pings, which also come when the process has started and when a build was released. */
 export default {
   fetch(_request, env, ctx) {
     ctx.waitUntil(prepareNext(env));

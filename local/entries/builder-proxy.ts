@@ -11,7 +11,10 @@ import { claimProcess, releaseProcess, toLossError } from "./processes.ts";
 
 type ProxyEnv = { DEBUG_PORT: DebugPort; PROCESSES: Fetcher };
 
-/** Runs each build in a process that no other build uses, unless the pool is full. A failed build ends its process. */
+/**
+ * Runs each build in a process that no other build uses, unless the pool is full. A failed build ends its process,
+ * unless another build uses it.
+ */
 export class Builder extends WorkerEntrypoint<ProxyEnv> {
   build(order: BuildOrder, sink: BuildSink): Promise<BuildOutcome> {
     const isWell = (outcome: BuildOutcome) => outcome.ok;

@@ -1,9 +1,9 @@
 // Miniflare's broker finishes a batch before it starts the next one of its queue, so the slowest server of any
-// workspace would delay all others. Here a batch ends at once and its messages are consumed in the background, at the
-// same time, as by the platform's many consumers.
+// workspace would delay all others. Here a batch ends at once, and its messages are consumed in the background, at the
+// same time: Cloudflare has many consumers. Batches of deletions are the exception.
 import worker, { type QueueMessage } from "../../src/index.ts";
 
-/** Messages that are consumed in their batch, one after the other: their work calls no remote server. */
+/** Messages whose batch ends after their work, which calls no remote server. */
 const DELETIONS: QueueMessage["type"][] = [
   "deployment_deletion",
   "project_deletion",
@@ -25,8 +25,8 @@ export async function consumeInBackground(
 }
 
 /**
- * Retries like the platform. A message that was lost with the process is sent again by the sweep or, for a prebuild, by
- * the next build.
+ * Retries as often as the platform, but without a dead-letter queue. A message that was lost with the process is sent
+ * again by the sweep or, for a prebuild, by the next build.
  */
 async function consume(
   batch: MessageBatch<QueueMessage>,

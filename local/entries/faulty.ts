@@ -44,7 +44,10 @@ function patch(): void {
   makeFaulty(bucket, ["get", "head", "put", "delete", "list"], "R2");
 }
 
-/** `PUT /soak/faults?share=0.1&store=D1`: fails this share of the calls for three seconds. Returns the number of failures so far. */
+/**
+ * `PUT /soak/faults?share=0.1&store=D1`: makes this share of the calls fail for three seconds. Returns the number of
+ * failures so far.
+ */
 function arm(url: URL): Response {
   patch();
   share = Number(url.searchParams.get("share"));

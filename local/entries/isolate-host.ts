@@ -1,4 +1,4 @@
-// Runs in the process of one workspace: loads the isolates of its agents and forwards calls to them.
+// Runs in the process of a workspace: loads the isolates of its agents and forwards calls to them.
 import { WorkerEntrypoint } from "cloudflare:workers";
 import {
   abandonFailedLoad,
@@ -15,7 +15,7 @@ export { Egress } from "../../src/shared/egress/agent-egress.ts";
 
 type HostEnv = { LOADER: WorkerLoader; DEBUG_PORT: DebugPort; MAIN_SERVICE: string };
 
-/** The props come from this script and never from an agent, which holds a stub of the entrypoint. */
+/** Returns an entrypoint of the main process. An agent may have a stub of it, but cannot choose its props. */
 function mainEntrypoint({ DEBUG_PORT, MAIN_SERVICE }: HostEnv, name: string, props: object) {
   return DEBUG_PORT.connect(MAIN_ADDRESS).getEntrypoint(MAIN_SERVICE, name, props);
 }
@@ -42,7 +42,7 @@ export class Isolate extends WorkerEntrypoint<HostEnv, IsolateCall> {
       const readCode = () => backend(this.env, props.ref).readCode(props.ref.secrets_version);
       return await work(openIsolate(this.env.LOADER, props, readCode));
     } catch (error) {
-      // Does nothing when the isolate has loaded: then the error is the agent's.
+      // Does nothing when the isolate has received its code: in this case the error is the agent's.
       abandonFailedLoad(props.ref);
       throw error;
     }

@@ -22,7 +22,7 @@ export function isolateProxy(env: Env, call: IsolateCall): Fetcher {
   const forward = <T>(work: (agent: Fetcher) => Promise<T>, args: unknown[] = []) =>
     callIsolate(mainEnv, call, work, hostOf(args));
   const fetch: Fetcher["fetch"] = (input, init) => forward((agent) => agent.fetch(input, init));
-  // The proxy adds the entrypoint's other methods; a Fetcher's own, for sockets, are not used.
+  // `forwardCalls` adds the entrypoint's other methods. A Fetcher's method for sockets is not used.
   return forwardCalls({ fetch }, forward) as Fetcher;
 }
 
@@ -36,8 +36,8 @@ async function callIsolate<T>(
   const address = await claimProcess(env, key);
   try {
     const client = env.DEBUG_PORT.connect(address);
-    // RPC does not show when the isolate has received the answers of the host. They and the ping take one connection,
-    // in order: its process answers the ping after it has received them.
+    // RPC does not show when the isolate has received the answers of the host. The answers and the ping use one
+    // connection, in order: the isolate's process answers the ping after it has received the answers.
     const confirm = async () => {
       const pong = await client.getEntrypoint(HOST_SERVICE).fetch("http://ping");
       await pong.text();
@@ -53,7 +53,9 @@ function hostOf(args: unknown[]): ThreadHost | undefined {
   return args.find((arg) => arg instanceof ThreadHost);
 }
 
-/** A quarantined call shares no process with the other calls of its workspace. */
+/**
+ * Returns the key of a call's process. Calls in quarantine have another process than other calls of their workspace.
+ */
 async function processKey(env: Env, { deployment_id, quarantine }: IsolateRef): Promise<string> {
   const workspace_id = await workspaceOf(env, deployment_id);
   return quarantine === undefined ? workspace_id : `${workspace_id}:quarantine`;

@@ -5,14 +5,14 @@ type PoolEnv = {
   PROCESSES: Fetcher;
 };
 
-/** Age up to which a claim is used again: the pool stops no process that was claimed so recently for being idle. */
+/** Age up to which a claim is used again. The pool stops no process as idle that was claimed so recently. */
 const FRESH_MS = 1000;
 
 type Claim = { address: string; at_ms: number };
 
 const claims = new Map<string, Claim>();
 
-/** Returns the address of the process that runs the isolates of `key`, which starts when there is none. */
+/** Returns the address of the process that runs the isolates of `key`. The pool starts a process if necessary. */
 export async function claimProcess(env: PoolEnv, key: string): Promise<string> {
   const known = claims.get(key);
   if (known && Date.now() - known.at_ms < FRESH_MS) return known.address;
@@ -21,7 +21,7 @@ export async function claimProcess(env: PoolEnv, key: string): Promise<string> {
   return address;
 }
 
-/** Returns the error to throw for a failed call: the reason of its process's end where the pool knows one. */
+/** Returns the error to throw for a failed call: why its process ended, if the pool knows that, else `error`. */
 export async function toLossError(
   env: PoolEnv,
   key: string,
@@ -38,7 +38,7 @@ function isDisconnect({ message }: Error): boolean {
   return message.startsWith("Network connection lost");
 }
 
-/** Releases the process of `key`. The pool reuses it for other keys when the work ended well. */
+/** Releases the process of `key`. The pool may reuse the process for another key when the work ended well. */
 export async function releaseProcess(env: PoolEnv, key: string, isWell: boolean): Promise<void> {
   claims.delete(key);
   await post(env, "/release", { key, isWell });

@@ -8,10 +8,10 @@ import { mapConcurrent } from "../../src/shared/work/chunks.ts";
 
 type DeploymentKey = { deployment_id: string; workspace_id: string };
 
-/** All objects share one thread of the processor: more calls at once would only delay the first step. */
+/** Deployments, and threads of a deployment, at once. All objects share one thread of the processor. */
 const AT_ONCE = 4;
 
-/** Errors are ignored: the heartbeat of a thread wakes it as well, up to 15 seconds later. */
+/** Ignores errors of a deployment: the heartbeat of a thread wakes it as well, up to 15 seconds later. */
 export async function resumeRuns(env: Env): Promise<void> {
   const { id, workspace_id } = deployments;
   const rows = await database(env)

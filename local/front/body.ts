@@ -20,8 +20,9 @@ export function isRefusal(body: BodyStart | Refusal): body is Refusal {
 }
 
 /**
- * Resolves with a body when it is whole, or larger than `collected_bytes`. `all` counts the bytes of all bodies that
- * are being collected, with their headers.
+ * Resolves with a body when it is whole, or larger than `collected_bytes`. Resolves with a refusal when the body is
+ * late or all bodies are too large together. `all` counts the bytes of all bodies that are being collected, with their
+ * headers.
  */
 export function collectBody(
   incoming: IncomingMessage,

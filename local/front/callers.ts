@@ -15,7 +15,7 @@ export function callerOf({ headers, socket }: IncomingMessage): Caller {
   };
 }
 
-/** Returns the address of the client: a proxy on this machine names it. */
+/** Returns the address of the client, which a proxy on this machine can name in CF-Connecting-IP. */
 export function clientAddress(
   named: string | string[] | undefined,
   remote: string | undefined,

@@ -1,5 +1,5 @@
-// The listener of a stack. It passes requests to the Worker, and bounds what clients hold of the machine: a request whose
-// headers or body do not arrive costs the Worker nothing.
+// The listener of a stack. It passes requests to the Worker, and bounds what clients hold of the machine: a request
+// whose headers or body do not arrive costs the Worker nothing.
 import {
   type ClientRequest,
   createServer,
@@ -59,7 +59,7 @@ class FrontServer implements Front {
   readonly #requests = new CallerCounts();
   readonly #uploads = new CallerCounts();
   readonly #collected = { bytes: 0 };
-  /** Bytes that their readers had taken at the last look that saw a change, and its time. */
+  /** For each response, the bytes that its reader had taken when `#endStalled` last saw progress, and the time. */
   readonly #responses = new Map<ServerResponse, { bytes: number; since_ms: number }>();
   readonly #stallTimer: ReturnType<typeof setInterval>;
 
@@ -145,7 +145,8 @@ class FrontServer implements Front {
   }
 
   /**
-   * Handles a lost connection to the Worker. A Worker that has not received the whole body has done nothing with it.
+   * Handles a lost connection to the Worker. A Worker that has not received the whole body has done nothing with it, so
+   * the client may retry.
    */
   #cutOff(incoming: IncomingMessage, outgoing: ClientRequest, response: ServerResponse): void {
     // The client has left, or has its answer.
@@ -167,8 +168,8 @@ class FrontServer implements Front {
   }
 
   /**
-   * Collects the refusal first: the Worker may close the connection, on which the body still arrives, in the middle of
-   * it.
+   * Passes on a refusal as a whole: while the body still arrives, the Worker may close the connection in the middle of
+   * the refusal.
    */
   async #passRefusal(
     answer: IncomingMessage,

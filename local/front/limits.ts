@@ -14,7 +14,7 @@ export type Limits = {
   body_gap_ms: number;
   /** Bodies up to this size reach the Worker only when they are whole. */
   collected_bytes: number;
-  /** All bodies that are being collected, with their headers. */
+  /** Total of all bodies that are being collected, with their headers. */
   all_collected_bytes: number;
   /** Open requests of a caller whose bodies were larger than `collected_bytes`. */
   uploads_per_caller: number;
@@ -48,7 +48,7 @@ export const LIMITS: Limits = {
   restart_ms: 30_000,
 };
 
-/** Returns the limit of open files of this process; on other systems than Linux a usual one. */
+/** Returns the limit of open files of this process, or an assumed limit on systems other than Linux. */
 function readOpenFiles(): number {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];

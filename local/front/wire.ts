@@ -48,7 +48,7 @@ export function refuse(response: ServerResponse, { status, detail }: Refusal): v
   response.writeHead(status, headers).end(JSON.stringify({ detail }));
 }
 
-/** Reads the rest of the request: a client that sends it would find a closed connection, and not the answer. */
+/** Answers, and reads the rest of the request: a client that still sends would otherwise lose its connection. */
 export function answerUnread(
   incoming: IncomingMessage,
   response: ServerResponse,
@@ -82,7 +82,9 @@ const BROKEN: Record<string, Refusal> = {
 };
 const MALFORMED: Refusal = { status: 400, detail: "The request is not valid HTTP." };
 
-/** A connection that has sent nothing has no request: its client would take a refusal for the answer to the next one. */
+/**
+ * A connection that has sent nothing has no request: its client would take a refusal for the answer to the next one.
+ */
 export function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   const isUnused = socket.bytesRead === 0;
   if (error.code === "ECONNRESET" || isUnused || !socket.writable) return void socket.destroy();

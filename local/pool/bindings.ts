@@ -46,7 +46,7 @@ const BUNDLE_PAUSE_MS = 50;
 /** Variables of agents' egress. Secrets of the main script stay in its process. */
 const VARIABLES = ["EGRESS_AGENT_HOSTS", "EGRESS_DNS_URL", "LOCAL_PORTS"];
 
-/** Returns the pool with a process for each workspace. */
+/** Returns the handler of the binding of the main script: its pool has a process for each workspace. */
 export async function agentProcesses(
   path: string,
   main_service: string,
@@ -70,7 +70,7 @@ export function agentConfig(
     modules: '[(name = "isolate-host.js", esModule = embed "isolate-host.js")]',
     compatibility_date: "2026-11-01",
     bindings: [LOADER, DEBUG_PORT, LISTED_HOSTS, ...texts],
-    // workerd checks each address again: a name may resolve to another one than at the check of `Egress`.
+    // workerd checks each address again: a name may resolve to another address than at the check of `Egress`.
     outbound: "public-network",
     // Tests set a smaller heap.
     v8_flags: (process.env.AGENTS_V8_FLAGS ?? AGENT_V8_FLAGS).split(" "),
@@ -78,8 +78,8 @@ export function agentConfig(
 }
 
 /**
- * Returns the pool with a process for each build. The first build waits for the bundle, which the stack makes after its
- * start.
+ * Returns the handler of the binding of the builder's proxy: its pool has a process for each build. The first build
+ * waits for the bundle, which the stack makes after its start.
  */
 export function builderProcesses(
   path: string,

@@ -15,13 +15,13 @@ export type ChildOptions = {
 };
 
 export type Limits = {
-  /** The content of the process, for the reason of its end. */
+  /** The kind of the process, for the text about its end. */
   label: "agent" | "build";
-  /** Heap of each isolate, which V8 enforces: it ends the process. */
+  /** Heap of each isolate. V8 ends the process of an isolate that exceeds it. `null`: V8's own limit. */
   heap_mb: number | null;
   /** Resident memory, which the guard reads ten times a second on Linux, elsewhere once. */
   rss_bytes: number;
-  /** Data segments, of which V8 reserves 512 MB. The kernel enforces it, however fast a process grows. */
+  /** Data segments, of which V8 reserves 512 MB. Linux enforces this limit, however fast a process grows. */
   data_bytes: number;
   /** Processor time without an answer to a ping. */
   computes_ms: number;
@@ -50,7 +50,7 @@ export class Child {
   readonly exited: Promise<void>;
   /** Measured by the guard. */
   rss_bytes = 0;
-  /** Over half of its memory limit at the guard's last look: the pool replaces it. */
+  /** Whether it used over half of its memory limit at the guard's last look. The pool then replaces it at a claim. */
   isFull = false;
   #stderr = "";
   #isAlive = true;
@@ -78,7 +78,7 @@ export class Child {
         void Promise.all([this.close(), this.#remove("ping")]).then(() => resolve());
       };
       this.#process.once("exit", (code, signal) => end(signal ?? `exit code ${code}`));
-      // The system has no room for another process.
+      // The system could not start another process.
       this.#process.once("error", ({ message }) => end(message));
     });
   }
@@ -100,7 +100,7 @@ export class Child {
     return this.#isAlive;
   }
 
-  /** Why the process ended. `null` while it runs. */
+  /** Why the process has ended, or is being killed. `null` before. */
   get why(): string | null {
     return this.#why;
   }

@@ -20,14 +20,14 @@ type ProcessConfig = {
 /** The name of the script's service. */
 const SERVICE = "script";
 
-/** Addresses that a process connects to. workerd checks them after a name is resolved. */
+/** Addresses to which a process may connect. workerd checks an address after the name is resolved. */
 const NETWORKS = {
   "public-network": ["public"],
   "any-network": ["public", "private"],
 } as const;
 
 export const DEBUG_PORT = '(name = "DEBUG_PORT", workerdDebugPort = void)';
-/** How `Egress` reaches the hosts of EGRESS_AGENT_HOSTS, which may be private. */
+/** Network by which `Egress` reaches the hosts of EGRESS_AGENT_HOSTS, which may be private. */
 export const LISTED_HOSTS = '(name = "LISTED_HOSTS", service = "any-network")';
 export const LOADER = '(name = "LOADER", workerLoader = ())';
 
@@ -74,7 +74,7 @@ async function networkServices(): Promise<string[]> {
   );
 }
 
-/** Authorities that workerd trusts beside the system's. */
+/** Returns the certificates of the authorities that workerd trusts beside those of browsers. */
 async function readCertificates(): Promise<string[]> {
   const file = process.env.NODE_EXTRA_CA_CERTS;
   if (!file) return [];
@@ -82,7 +82,7 @@ async function readCertificates(): Promise<string[]> {
   return text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
 }
 
-/** All bytes are escaped but printable ASCII other than `"` and `\`. */
+/** Quotes a text. Escapes `"`, `\`, and all bytes that are not printable ASCII. */
 function quote(text: string): string {
   const bytes = Buffer.from(text).toString("latin1");
   const escaped = bytes.replace(

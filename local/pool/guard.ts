@@ -9,10 +9,10 @@ const PING_AFTER_CPU_MS = 500;
 /** Longer than any pause of a healthy process on a busy machine: processor time decides, not the clock. */
 const PING_MS = 120_000;
 const MEGABYTE = 1024 * 1024;
-/** Part of the memory limit above which a process accepts no new work. The rest holds one more isolate on a large state. */
+/** Part of the memory limit above which a process is full. The rest holds one more isolate on a large state. */
 const FULL = 0.5;
 
-/** Returns when the process has ended. */
+/** Kills the process when it exceeds a limit. Resolves when the process has ended. */
 export async function guard(child: Child, limits: Limits): Promise<void> {
   let cpu_ms_at_answer = 0;
   /** Processor time when the unanswered ping was sent; `null` when all are answered. */
@@ -25,7 +25,7 @@ export async function guard(child: Child, limits: Limits): Promise<void> {
   };
   while (child.isAlive) {
     const usage = await readUsage(child.pid);
-    // After a pause of this process, the answer comes first.
+    // After a pause of this process, handles an answer to the ping before the usage is judged.
     await setImmediate();
     child.rss_bytes = usage?.rss_bytes ?? 0;
     child.isFull = usage !== null && usage.rss_bytes > FULL * limits.rss_bytes;

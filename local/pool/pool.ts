@@ -5,7 +5,7 @@ import { Child, type ChildOptions } from "./child.ts";
 import { guard } from "./guard.ts";
 
 export type PoolOptions = ChildOptions & {
-  /** When as many run and no spare is left, keys share processes. */
+  /** When so many processes run and none of them is spare, keys share processes. */
   max_processes: number;
   /** Whether a claim starts the next spare process. Otherwise one starts only while no process is claimed. */
   starts_ahead: boolean;
@@ -16,7 +16,7 @@ type Slot = {
   ready: Promise<Child>;
   keys: Set<string>;
   used_at: number;
-  /** Whether the process has answered once. One that starts counts as in use. */
+  /** Whether the process has answered once. Before, it counts as in use. */
   isReady: boolean;
   /** Whether the process serves no new claim, and ends after its calls in flight. */
   isRetired: boolean;
@@ -29,7 +29,7 @@ const SWEEP_MS = 1000;
 const READY_MS = 10_000;
 /** Time for which callers can read why a process ended. */
 const REASON_MS = 60_000;
-/** A connection breaks a moment before the process is known to have ended. */
+/** Wait for the end of a process: its connections break a moment before its end is known. */
 const EXIT_MS = 1000;
 
 export class Pool {
@@ -58,7 +58,7 @@ export class Pool {
     await Promise.all([...this.#slots].map(({ child }) => child.exited));
   }
 
-  /** Returns the address of the process of this key. */
+  /** Returns the address of the process of this key. @throws Error when the process does not start */
   async claim(key: string): Promise<string> {
     this.#retireFull(key);
     const slot = this.#find(key) ?? this.#take();
@@ -69,8 +69,9 @@ export class Pool {
   }
 
   /**
-   * Releases the process of a key whose work is over. It becomes the spare when the work ended well and there is none.
-   * Synchronous: during an `await` the sweep would start another spare, and this process would be killed.
+   * Releases the process of a key whose work is over. The process becomes the spare if there is none, the work ended
+   * well and its memory is small. Otherwise it is killed. A process that other keys use stays. Synchronous: during an
+   * `await` the sweep would start another spare, and this process would be killed.
    */
   release(key: string, { isWell }: { isWell: boolean }): void {
     const slot = this.#find(key);
@@ -99,7 +100,9 @@ export class Pool {
     return [...this.#slots].find(({ keys, child }) => keys.has(key) && child.why === null);
   }
 
-  /** Retires the process of a key when it is full: workerd keeps each isolate it has loaded, so a process grows. */
+  /**
+   * Retires the process of a key when it is full and the pool has room: a process grows, as workerd keeps all isolates.
+   */
   #retireFull(key: string) {
     const slot = this.#find(key);
     if (!slot?.child.isFull || this.#slots.size >= this.#options.max_processes) return;
@@ -120,7 +123,7 @@ export class Pool {
     return fewest ?? this.#start();
   }
 
-  /** Starts the spare process, so that a first call need not wait for one. */
+  /** Starts the spare process if the pool has room, so that a first call need not wait for a start. */
   #prestart() {
     if (this.#isClosed || this.#spare || this.#slots.size >= this.#options.max_processes) return;
     this.#spare = this.#start();
@@ -165,7 +168,7 @@ export class Pool {
   }
 }
 
-/** Notes whether a process is in use, and ends a retired one that is not. */
+/** Notes whether a process is in use. Ends a retired process that has not been in use for a time. */
 function endIdle(slot: Slot, open: Set<string> | null) {
   const isOpen = !slot.isReady || (open?.has(slot.child.socket) ?? !slot.isRetired);
   if (isOpen) slot.used_at = Date.now();

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Miniflare runs this as its workerd. The debug port, the entry of Miniflare with its emulation endpoints, and the
-# listener of the main script become sockets in the working directory, which nobody else can open.
+# listener of the main script become sockets in the working directory, which only this user can open.
 for argument do
   shift
   case "$argument" in
@@ -9,7 +9,8 @@ for argument do
   set -- "$@" "$argument"
 done
 rm -f main.sock entry.sock http.sock
-# On the listener of the main script, a CONNECT to this host delivers any event to it, messages of queues too.
+# Replaces a host name: a CONNECT to it on the listener of the main script could deliver any event, such as messages of
+# queues.
 # The replacement has the same length, because the configuration is binary.
 host=$(od -An -N20 -tx1 /dev/urandom | tr -d ' \n' | cut -c1-39)
 umask 077

@@ -88,7 +88,7 @@ function createHasher() {
   };
 }
 
-/** Checks length, digests and checksums that the client declared. Returns the checksums. */
+/** Checks the length, digests and checksums that the client declared. Returns the declared checksums. */
 function verifyBody(
   request: IncomingMessage,
   content_sha256: string,

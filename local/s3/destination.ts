@@ -12,8 +12,8 @@ type BucketOwner = {
 
 /**
  * Makes the stack's bucket a destination of its first workspace, so that an export needs no other server.
- * @returns `true` when the Worker made it or refused it, as it refuses addresses of this machine where the operator
- * forbids them; `false` when the Worker failed, so that the next start calls it again
+ * @returns `true` when the Worker made or refused the destination. It refuses addresses of this machine when the
+ * operator forbids them. `false` when the Worker failed: the next start calls it again
  */
 export async function addDestination({ base_url, api_key, s3 }: BucketOwner): Promise<boolean> {
   const { bucket, region, endpoint, access_key_id, secret_access_key } = s3;

@@ -65,7 +65,7 @@ export function matchesTag(header: string, object: StoredObject | undefined): bo
     .some((tag) => object !== undefined && (tag.trim() === "*" || stripTag(tag) === object.etag));
 }
 
-/** If-Match and If-None-Match of a write. */
+/** Checks If-Match and If-None-Match of a write against the stored object. @throws S3Error */
 export function assertWritable({ headers }: IncomingMessage, object?: StoredObject): void {
   const refuse = (Condition: string) => {
     const message = "At least one of the pre-conditions you specified did not hold";

@@ -118,7 +118,7 @@ function isUnchanged({ headers }: IncomingMessage, object: StoredObject): boolea
   return tags !== undefined && matchesTag(tags, object);
 }
 
-/** @returns `null` for the whole object, also when the header has no valid range */
+/** @returns `null` for the whole object, also when the header has no valid range @throws S3Error past the end */
 function parseRange(header: string | undefined, size: number): Range | null {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? "");
   const [, from = "", to = ""] = match ?? [];

@@ -1,5 +1,5 @@
-// AWS Signature Version 4, in the Authorization header or in a presigned URL. aws4fetch signs each request again. The
-// product signs with it, too: Ceph in `npm run test:s3` verifies by other code.
+// Verifies AWS Signature Version 4, in the Authorization header or in a presigned URL: aws4fetch signs each request
+// again. The product signs with aws4fetch too, so this finds no errors of aws4fetch. Ceph in `npm run test:s3` does.
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { AwsV4Signer } from "aws4fetch";
@@ -25,7 +25,7 @@ type Claim = {
   signature: string;
   date: string;
   content_sha256: string;
-  /** Only of presigned URLs. */
+  /** `null` except in presigned URLs. */
   expires_seconds: number | null;
 };
 

@@ -33,8 +33,9 @@ export type Bucket = {
 };
 
 /**
- * Buckets are folders; an object is a JSON file that is named by the hash of its key, and a file with its content. Each
- * write makes a new one, so that a crash or a reader in the middle of it finds the old object or the new one.
+ * Buckets are folders. An object is a JSON file, which is named by the hash of the key, and a file with the content.
+ * Each write makes a new content file. A crash or a reader in the middle of a write finds the old object or the new
+ * one.
  */
 export type Store = { dir: string; drafts: string; buckets: Map<string, Bucket> };
 
@@ -98,7 +99,7 @@ export function deleteObject(store: Store, bucket: Bucket, key: string): void {
   rmSync(contentFile(store, bucket, object), { force: true });
 }
 
-/** Path of the content. It never changes, and is gone once the object is replaced. */
+/** Returns the path of the content. The file never changes, and is removed when the object is replaced. */
 export function contentFile(
   store: Store,
   bucket: Pick<Bucket, "name">,

@@ -28,7 +28,7 @@ type Upload = {
   parts: Map<number, Part>;
 };
 
-/** Multipart uploads under way, by their id; a restart aborts them. */
+/** Multipart uploads in progress, by their id. A restart of the server aborts them. */
 export type Uploads = Map<string, Upload>;
 
 const MIN_PART_BYTES = 5 * 1024 ** 2;
@@ -44,7 +44,7 @@ export async function startUpload(exchange: ObjectExchange, uploads: Uploads): P
   sendXml(exchange, "InitiateMultipartUploadResult", elements(fields));
 }
 
-/** A request with an `uploadId`. */
+/** Answers a request with an `uploadId`. */
 export async function answerUpload(
   exchange: ObjectExchange,
   uploads: Uploads,

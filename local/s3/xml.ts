@@ -5,7 +5,7 @@ export function escapeXml(text: string | number): string {
   return String(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** `<name>text</name>` of each entry, in order. */
+/** Returns `<name>text</name>` for each entry, in order. */
 export function elements(entries: Record<string, string | number | boolean>): string {
   return Object.entries(entries)
     .map(([name, value]) => `<${name}>${escapeXml(String(value))}</${name}>`)
@@ -16,7 +16,7 @@ export function xmlDocument(name: string, inner: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<${name} xmlns="${NAMESPACE}">${inner}</${name}>`;
 }
 
-/** Inner text of every `<name>` element, with its spaces; the bodies that S3 takes nest no element in itself. */
+/** Returns the inner text of each `<name>` element. No element of a body that S3 takes has the same name inside it. */
 export function readElements(xml: string, name: string): string[] {
   const pattern = new RegExp(`<${name}(?:\\s[^>]*)?>([\\s\\S]*?)</${name}>`, "g");
   return [...xml.matchAll(pattern)].map(([, inner = ""]) => inner);
