@@ -5,7 +5,9 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const COMMAND = join(import.meta.dirname, "../scripts/workspace.ts");
 
-/** Creates an organization with a workspace in the stack of a folder. Returns the key of its admin. */
+/**
+ * Creates an organization with a workspace in the stack of a folder. Returns the workspace's id and a key of an admin.
+ */
 export async function createWorkspace(
   dir: string,
   org: string,

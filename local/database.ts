@@ -14,8 +14,9 @@ const RECORD =
   "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
 
 /**
- * Applies missing migrations and creates the first workspace if wanted. All or nothing, in one batch.
- * Calls Miniflare directly because each command of wrangler takes seconds.
+ * Applies missing migrations, and creates the first workspace if `needs_workspace`. All of it is one batch, which
+ * succeeds or fails as a whole. Calls Miniflare directly because each command of wrangler takes seconds.
+ * @returns `null` without `needs_workspace`
  */
 export async function prepareDatabase(
   path: string,
@@ -62,7 +63,10 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   return Promise.all(migrations);
 }
 
-/** Returns the statements that the database lacks. */
+/**
+ * Returns the statements that the database lacks.
+ * @throws Error when the database has a migration that is unknown here and older than the newest one here
+ */
 async function missingMigrations(database: Database, migrations: Migration[]): Promise<string[]> {
   await database.prepare(RECORD).run();
   const { results } = await database.prepare("SELECT name FROM d1_migrations").run();

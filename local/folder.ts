@@ -11,7 +11,7 @@ export type StackState = {
   /** The environment of wrangler.toml that the data was made in; none: its top level. */
   region?: Region;
   git_port: number;
-  /** Needed to push to the git host. */
+  /** Needed to push to the git host, and to read its private repositories. */
   git_password: string;
   s3_port: number;
   access_key_id: string;
@@ -19,7 +19,10 @@ export type StackState = {
   /** The first workspace; null until it is in the database. */
   tenant_id: string | null;
   api_key: string | null;
-  /** `false` until the bucket was made a destination of exports. Missing in folders of older versions. */
+  /**
+   * `false` until the Worker has made the bucket a destination of exports, or refused to. Missing in folders of older
+   * versions.
+   */
   has_destination?: boolean;
 };
 
@@ -35,6 +38,10 @@ const CLAIMS = {
 };
 export type Claim = keyof typeof CLAIMS;
 
+/**
+ * Claims a folder for a stack and reads its state. Creates a missing folder.
+ * @throws Error when a stack runs in the folder, or when its data is of another region
+ */
 export async function openFolder(dir: string, region?: Region): Promise<StackFolder> {
   const path = resolve(dir);
   await mkdir(path, { recursive: true });
@@ -85,7 +92,7 @@ function newPassword(): string {
 
 const writes = new WeakMap<StackFolder, Promise<void>>();
 
-/** Serializes writes: the parts of a stack start at once, and each writes something. */
+/** Writes changes of the state, one after the other: the parts of a stack start at once, and several save something. */
 export function saveState(folder: StackFolder, changes: Partial<StackState>): Promise<void> {
   Object.assign(folder.state, changes);
   const write = () =>
@@ -96,8 +103,8 @@ export function saveState(folder: StackFolder, changes: Partial<StackState>): Pr
 }
 
 /**
- * Returns the path of the file with the Worker's secrets, which the first call creates. Every user can read a command
- * line.
+ * Returns the path of the file with the Worker's secrets, which the first call creates. The secrets are in a file,
+ * because every user can read a command line.
  */
 export async function secretsFile(folder: StackFolder): Promise<string> {
   const file = join(folder.path, "secrets.env");
@@ -128,7 +135,10 @@ export async function claim(path: string, name: Claim = "stack"): Promise<() => 
   return () => rm(file, { force: true });
 }
 
-/** Creates the file with the identity of this process. @returns the living process that holds it, `null` when created */
+/**
+ * Creates the file with the identity of this process.
+ * @returns the living process that holds it, `null` when created
+ */
 async function takeFile(file: string): Promise<number | null> {
   const own = (await identify(process.pid)) ?? "";
   while (!(await createWhole(file, own))) {
@@ -142,7 +152,7 @@ async function takeFile(file: string): Promise<number | null> {
   return null;
 }
 
-/** Only one of the processes that create the same file succeeds. @returns `false` when it exists */
+/** Creates a file with its whole content. Of several processes only one succeeds. @returns `false` when it exists */
 async function createWhole(file: string, text: string): Promise<boolean> {
   const draft = `${file}.${randomUUID()}`;
   try {
@@ -162,7 +172,7 @@ async function removeStale(file: string, stale: string): Promise<number | null> 
   const lock = `${file}.lock`;
   const holder = await takeFile(lock);
   if (holder !== null) return holder;
-  // Another process may have replaced it since it was read.
+  // Another process may have replaced the file since it was read.
   if ((await readIfThere(file)) === stale) await rm(file, { force: true });
   await rm(lock, { force: true });
   return null;

@@ -1,6 +1,7 @@
 // Runs the bundled Worker in workerd, as `wrangler dev` does, without its proxy, which is a second workerd and costs
 // 2 ms per request. The listener (`front/`) connects to the socket of the main script and not to Miniflare's entry,
-// which serves every bucket without a key. Both sockets are in the stack's folder (`pool/workerd.sh` names them).
+// which serves every bucket without a key. Both sockets are in `run` of the stack's folder (`pool/workerd.sh` names
+// them).
 // HEDDLE_SERVING is the JSON of a `ServeOptions`.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm } from "node:fs/promises";
@@ -29,7 +30,7 @@ export type ServeOptions = {
   tick_ms: number;
   /** Whether agents run in the Worker's process and not in those of the pool. */
   agents_in_main: boolean;
-  /** Over those of wrangler.toml. */
+  /** Override those of wrangler.toml. */
   variables: Record<string, string>;
 };
 
@@ -68,7 +69,7 @@ await miniflare.ready;
 await startFront({ port, socket: HTTP_SOCKET, limits: LIMITS });
 void resumeRuns();
 startTicks(ENTRY_SOCKET, { crons: [EACH_MINUTE], pause_ms: tick_ms });
-// The next start may follow a SIGKILL.
+// Without this, Node writes the cache when the process exits, and not after a SIGKILL.
 flushCompileCache();
 
 /** Continues runs that a previous process left unfinished, which would wait for the heartbeat of their thread. */
@@ -76,7 +77,9 @@ function resumeRuns(): Promise<void> {
   return tick(ENTRY_SOCKET, RESUME);
 }
 
-/** The working directory of all workerd processes, with their sockets: only this user may enter it. */
+/**
+ * Enters an empty working directory, in which all workerd processes have their sockets. Only this user may enter it.
+ */
 async function enterRunFolder() {
   const folder = join(path, "run");
   await rm(folder, { recursive: true, force: true });
@@ -108,7 +111,7 @@ async function mainWorker({ versionMetadata: _, ...options }: ScriptOptions, scr
   };
 }
 
-/** Miniflare's own binding has a new id after each restart. */
+/** Returns the version's metadata, with a hash of the modules as the id. Miniflare's own has a new id at each start. */
 function versionOf(modules: { contents: string | Uint8Array }[]) {
   const hash = createHash("sha256");
   for (const { contents } of modules) hash.update(contents);
@@ -145,12 +148,12 @@ async function workers() {
   ]);
 }
 
-/** The name that Miniflare gives to a script. */
+/** Returns the name that Miniflare gives to the service of a script. */
 function userService({ name }: ScriptOptions): string {
   return `core:user:${name}`;
 }
 
-/** Marks errors of the runtime. Lines of the Worker are JSON, which has their level. */
+/** Prints a line of workerd, and marks errors of the runtime. Lines of the Worker are JSON, which has the level. */
 function printLine({ level, message }: { level: string; message: string }) {
   const isOwn = message.startsWith('{"level":');
   console.log(level === "error" && !isOwn ? `[ERROR] ${message}` : message);

@@ -28,22 +28,22 @@ type StackOptions = {
   dir: string;
   /** The environment of wrangler.toml; none: its top level. */
   region?: Region | undefined;
-  /** Over those of wrangler.toml and the stack's own. */
+  /** Override those of wrangler.toml and of the stack. */
   variables?: Variables;
-  /** No progress and no Worker errors on the terminal; worker.log has them. */
+  /** Prints neither progress nor errors of the Worker. The errors are in worker.log in any case. */
   quiet?: boolean;
   /** The Worker's entry, where it is another than the product's. */
   main?: string;
-  /** Makes the bucket a destination of the first workspace when the folder is new. */
+  /** Makes the bucket a destination of the first workspace, once for each folder. */
   adds_destination?: boolean;
-  /** Called for each finished step of the start. */
+  /** Called for each finished step of the start. By default the step is printed. */
   onStep?(label: string, ms: number): void;
 } & Partial<ProcessOptions>;
 
-/** `tick_ms` has a default that is so short that no test waits for the cron. */
+/** `tick_ms` is 2 seconds by default, so that tests wait little for the cron. */
 type ProcessOptions = Pick<ServeOptions, "inspector_port" | "tick_ms" | "agents_in_main">;
 
-/** The content of `.heddle/local.json`. */
+/** The content of `local.json` in the stack's folder. */
 export type StackInfo = {
   base_url: string;
   api_key: string;
@@ -66,7 +66,7 @@ export type Stack = {
   info: StackInfo;
   /** Ends every process of the stack; its data stays. */
   stop(): Promise<void>;
-  /** SIGKILL to the process that runs the Worker, as a crash would. It starts again. */
+  /** Ends the process that runs the Worker with SIGKILL, like a crash. Miniflare starts it again. */
   killWorker(): Promise<void>;
 };
 
@@ -84,7 +84,7 @@ const CONFIGURATION_FILES = [
 ].map((name) => join(ROOT, name));
 const BUCKET = "exports";
 const TICK_MS = 2000;
-/** Long enough for a busy machine. A process that ends before is noticed at once. */
+/** Time for the Worker to answer, long enough for a busy machine. A Worker that ends before is noticed at once. */
 const START_MS = 300_000;
 
 export async function startStack(options: StackOptions): Promise<Stack> {
@@ -106,7 +106,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** Starts the parts of a stack. Each adds its end to `closers`, which `stop` calls in reverse order. */
+/** Starts the parts of a stack. Each adds a function to `closers` that ends it; `stop` calls them in reverse order. */
 async function startParts(
   folder: StackFolder,
   options: StackOptions,
@@ -143,7 +143,7 @@ async function startParts(
   };
   await writeWhole(join(folder.path, "local.json"), `${JSON.stringify(info, null, 2)}\n`);
   if (options.adds_destination && folder.state.has_destination === false) {
-    // A destination that the Worker refuses, or a person deletes, does not come back with the next start.
+    // Done once: a destination that the Worker refuses, or a person deletes, must not come back with the next start.
     const label = "Bucket is a destination of exports";
     const has_destination = await step(onStep, label, addDestination(info));
     await saveState(folder, { has_destination });
@@ -151,7 +151,7 @@ async function startParts(
   return { info, stop, killWorker: worker.kill };
 }
 
-/** Bundles the builder behind the answering Worker: it is larger than all else, and only a build needs it. */
+/** Bundles the builder while the Worker answers already: the bundle is the largest, and only builds need it. */
 function startBuilderBundle({ path }: StackFolder, closers: Closers): () => Promise<void> {
   const bundled = bundleBuilder(path).catch((error: unknown) => {
     // A signal that stops the stack ends esbuild, too. Any other failure ends the process.
@@ -167,7 +167,7 @@ async function step<T>(onStep: OnStep, label: string, work: Promise<T>): Promise
   return result;
 }
 
-/** Loading wrangler and opening the database take longer than all else of a start. */
+/** Runs configure.ts, unless its inputs are unchanged: to load wrangler and open the database takes long. */
 async function configure(folder: StackFolder): Promise<void> {
   const { path, state } = folder;
   const order: ConfigureOptions = {
@@ -202,7 +202,7 @@ async function startGit(folder: StackFolder, port: number, closers: Closers): Pr
   return host;
 }
 
-/** Keeps the first port: deployments and destinations name it. Another one serves while the first is in use. */
+/** Keeps the first port of a folder: deployments and destinations name it. While it is in use, another one serves. */
 async function keepPort(
   folder: StackFolder,
   name: "git_port" | "s3_port",
@@ -257,7 +257,7 @@ async function serve(
       REGISTRY_URL: registry_url,
     };
     const all: Variables = { ...usual, ...variables };
-    // The examples are on this machine.
+    // The examples are on this machine, a private address.
     if (all.EGRESS_PRIVATE_BUILDS === "true") {
       all.EXAMPLES_URL ??= `http://127.0.0.1:${git_port}/examples`;
     }

@@ -1,6 +1,9 @@
 // How a stack differs from wrangler.toml: variables of the Worker, as HEDDLE_<name> in the environment.
 
-/** Every variable of wrangler.toml but DATA_JURISDICTION, which workerd does not have, and LOCAL_PORTS, which the stack sets. */
+/**
+ * All variables of wrangler.toml except DATA_JURISDICTION, because workerd has no jurisdictions, and LOCAL_PORTS, which
+ * the stack sets.
+ */
 export const SETTABLE = [
   "BASE_URL",
   "AGENTS_DOMAIN",
@@ -23,7 +26,7 @@ export const SETTABLE = [
   "TRUNCATE_ALLOWED",
 ] as const;
 
-/** Secrets that an installation may do without. */
+/** Optional secrets. */
 const SECRETS = ["OIDC_CLIENT_SECRET", "OPERATOR_TOKEN"] as const;
 
 export type Variables = Partial<
@@ -44,7 +47,10 @@ const PREFIX = "HEDDLE_";
 /** Settings of the stack, which the Worker does not receive. */
 const OTHERS = ["DIR", "REGION", "AGENTS_IN_MAIN"];
 
-/** Reads the environment. An unknown name is an error: a misspelt one would be a silent default. */
+/**
+ * Reads the variables of the Worker from the environment.
+ * @throws Error for an unknown name with the prefix: a misspelt variable would silently have its default
+ */
 export function readVariables(environment: NodeJS.ProcessEnv): Variables {
   const variables: Variables = {};
   for (const [key, value] of Object.entries(environment)) {
@@ -69,7 +75,9 @@ export function readAgentsInMain({ HEDDLE_AGENTS_IN_MAIN: wanted = "false" }: No
 }
 
 /**
- * Refuses the Worker's own port: there an agent could pose as any client, because loopback may set CF-Connecting-IP.
+ * Checks that each entry is host:port. Refuses the Worker's own port: there an agent could pose as any client, because
+ * a caller on this machine may set CF-Connecting-IP.
+ * @throws Error
  */
 export function assertAgentHosts(hosts = "", port: number): void {
   for (const entry of hosts.split(",").filter(Boolean)) {

@@ -13,6 +13,7 @@ type WorkerOptions = ServeOptions & {
 };
 
 export type WorkerProcess = {
+  /** Process id of the leash, below which all workerd processes run. 0 when it could not be started. */
   pid: number;
   exited: Promise<void>;
   /** Writes a line to the Worker's log. */
@@ -35,10 +36,10 @@ export function startWorker({ ca_file, onError, ...serving }: WorkerOptions): Wo
     cwd: ROOT,
     env: {
       ...environment(),
-      // Variables are secrets too, and a command line can be read by everyone.
+      // Not arguments: some variables are secrets, and every user can read a command line.
       HEDDLE_SERVING: JSON.stringify(serving),
       NODE_EXTRA_CA_CERTS: ca_file,
-      // Miniflare is 6 MB of JavaScript.
+      // Miniflare is 6 MB of JavaScript, which takes long to compile.
       NODE_COMPILE_CACHE: compileCacheOf(serving.path),
     },
     stdio: ["pipe", "pipe", "pipe"],
@@ -57,7 +58,10 @@ export function startWorker({ ca_file, onError, ...serving }: WorkerOptions): Wo
   };
 }
 
-/** Turns off the telemetry of the tools. A setting of the shell must not become one of the Worker. */
+/**
+ * Returns the environment without telemetry of the tools, and without settings of the shell that would become settings
+ * of the Worker.
+ */
 function environment(): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -98,7 +102,7 @@ function readable(line: string): string {
   }
 }
 
-/** Lines that the runtime or the Worker's log marks as errors. */
+/** Whether a line is an error of the runtime or of the Worker's log. */
 function isError(line: string): boolean {
   return line.includes("[ERROR]") || line.startsWith('{"level":"error"');
 }

@@ -36,7 +36,7 @@ export function toWorkspace(row: Record<string, unknown> = {}): Omit<MadeWorkspa
   return { organization_id, tenant_id };
 }
 
-/** Rows of the last statement: wrangler prints a list with one result for each. */
+/** Returns the rows of the last statement: wrangler prints a list with one result for each statement. */
 export function rowsOf(out: string): Record<string, unknown>[] {
   const results = JSON.parse(out.slice(out.indexOf("[\n"))) as {
     results: Record<string, unknown>[];

@@ -10,8 +10,8 @@ const run = promisify(execFile);
 const BUSY_ATTEMPTS = 5;
 
 /**
- * Runs a wrangler command against the stack's database. The Worker writes to the same file: a command that finds it
- * locked has done nothing, and is repeated.
+ * Runs a wrangler command against the stack's database. The Worker writes to the same file: a command that finds the
+ * database locked has done nothing, and is repeated.
  */
 export async function runWrangler(
   path: string,
@@ -41,7 +41,7 @@ export function execWrangler(path: string, args: string[]): Promise<string> {
   return execNode(path, [CLI, ...args]);
 }
 
-/** Runs a script that loads wrangler. Returns what it prints. */
+/** Runs a script that loads wrangler. Returns its stdout. */
 export async function execNode(path: string, args: string[]): Promise<string> {
   const { stdout } = await run(process.execPath, args, {
     cwd: ROOT,

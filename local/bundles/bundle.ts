@@ -30,7 +30,7 @@ const MAIN: Script = {
   folder: "worker",
   entry: "index.js",
 };
-/** Runs builds in processes of their own. */
+/** The script of the processes that run builds. */
 const BUILDER: Script = {
   config: "wrangler.builder.toml",
   main: "local/entries/builder-host.ts",
@@ -54,7 +54,7 @@ export function localBundleOf(path: string, name: (typeof LOCAL)[number]): strin
 /** Files that decide how scripts are bundled. No script imports them, so esbuild does not list them. */
 const BUNDLING = ["package-lock.json", "scripts/build/script.ts", "local/bundles/bundle.ts"];
 
-/** Bundles the scripts that answer requests. `main` replaces the entry of the main script. */
+/** Bundles all scripts except the builder. `main` replaces the entry of the main script. */
 export async function bundle(path: string, main = MAIN.main): Promise<void> {
   await mkdir(join(path, "bundle"), { recursive: true });
   await Promise.all([

@@ -1,4 +1,4 @@
-// A repository host on loopback: git's own smart HTTP, and the archive endpoint of the usual hosts.
+// A repository host on loopback: git's own smart HTTP, and GitHub's endpoints for archives and commits.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -91,7 +91,7 @@ function listen(server: Server, port: number): Promise<string> {
 
 async function answer(host: Host, incoming: IncomingMessage, response: ServerResponse) {
   const { hostname } = new URL(`http://${incoming.headers.host}`);
-  // A page of another site can resolve its own name to this machine.
+  // Refuses other names: the owner of a web site can make the site's name resolve to this machine.
   if (!LOOPBACK.test(hostname)) return refuse(response, 421, `${hostname} is not this host`);
   const url = new URL(incoming.url ?? "/", "http://127.0.0.1");
   const path = decodeURIComponent(url.pathname);
@@ -122,7 +122,7 @@ function note({ requests }: Host, text: string): void {
   if (requests.length > MAX_NOTED) requests.shift();
 }
 
-/** Answers 404 for a private repository without a token, as public hosts do. */
+/** Answers an archive or a commit. The answer for a private repository without a token is 404, as on public hosts. */
 async function answerApi(host: Host, request: Request, match: RegExpExecArray) {
   const [, owner = "", name = "", kind, ref = "HEAD"] = match;
   const repository = toRepository(host, owner, name);

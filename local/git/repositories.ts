@@ -8,7 +8,7 @@ import { runUnlessCurrent } from "../../scripts/memo.ts";
 
 const run = promisify(execFile);
 
-/** Fixed, so that the same files give the same commit on every machine. */
+/** Fixed, so that the same files and the same parent give the same commit on every machine. */
 const AUTHOR = {
   GIT_AUTHOR_NAME: "Heddle",
   GIT_AUTHOR_EMAIL: "examples@heddle.invalid",
@@ -38,7 +38,7 @@ export async function publishExamples(examples: string, root: string, memo: stri
   });
 }
 
-/** A start that was killed leaves the locks of its git. No other git writes here: the git host does not run yet. */
+/** Removes the locks that git leaves in a start that was killed. No other git writes now: the git host starts later. */
 async function removeLocks(repository: string): Promise<void> {
   const locks = ["config.lock", "examples.index.lock", "refs/heads/main.lock"];
   await Promise.all(locks.map((lock) => rm(join(repository, lock), { force: true })));
@@ -52,7 +52,9 @@ function listFiles(folders: string[]): string[] {
     .sort();
 }
 
-/** Commits the folder's files to `main` of a bare repository, unless they are its newest commit already. */
+/**
+ * Commits the folder's files to `main` of a bare repository, unless its newest commit has them. Returns that commit.
+ */
 export async function commitFolder(folder: string, repository: string): Promise<string> {
   if (!existsSync(repository))
     await run("git", ["init", "--quiet", "--bare", "-b", "main", repository]);

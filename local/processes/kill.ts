@@ -1,11 +1,11 @@
-// Finds the processes of a stack by its folder, for backups and tests, which run in other processes than the stack.
+// Finds the processes of a stack by its folder, also for backups and tests, which run outside of the stack's process.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findWorker, isAlive, kill, listBuilders } from "./processes.ts";
 
 const ROOT_FILE = "root.json";
 
-/** Saves the id of the process that starts workerd, below which the processes of the stack run. */
+/** Saves the id of the leash, below which all workerd processes of the stack run. */
 export function rememberRoot(path: string, pid: number): Promise<void> {
   return writeFile(join(path, ROOT_FILE), JSON.stringify({ pid }));
 }
@@ -21,7 +21,7 @@ export async function workerPidOf(path: string): Promise<number> {
   return worker.pid;
 }
 
-/** Sends SIGKILL to the processes that run builds and returns how many there were. */
+/** Ends the processes that run builds with SIGKILL. Returns their number. */
 export async function killBuildersOf(path: string): Promise<number> {
   const builders = await listBuilders(await readRootPid(path));
   await Promise.all(builders.map((builder) => killAndWait(builder.pid)));

@@ -1,6 +1,9 @@
 import { closeSync, existsSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 
-/** Lines that cannot be written, as on a full disk, are counted and lost. Lines after the close are ignored. */
+/**
+ * A log. Lines that cannot be written, as on a full disk, are lost, and the next line is preceded by their number.
+ * Lines after the close are ignored.
+ */
 export type LogFile = { write(line: string): void; close(): void };
 
 const MAX_BYTES = 32 * 1024 * 1024;

@@ -8,8 +8,8 @@ export type Npm = { registry_url: string; ca_file: string | undefined };
 const run = promisify(execFile);
 
 /**
- * Returns npm's own settings, so that a mirror or a private CA is configured once. `memo` is the file that caches them:
- * npm needs a fifth of a second to answer.
+ * Returns npm's own settings, so that a mirror or a private CA is configured once. NODE_EXTRA_CA_CERTS overrides npm's
+ * `cafile`. `memo` is the file that caches the settings: npm needs a fifth of a second to answer.
  */
 export async function readNpm(memo: string): Promise<Npm> {
   const { registry_url, cafile } = await runUnlessCurrent({

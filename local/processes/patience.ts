@@ -1,32 +1,33 @@
-// Distinguishes a stuck Worker from a slow machine: by its processor time and its progress before the clock. No I/O.
+// Distinguishes a stuck Worker from a slow machine, by its processor time and its progress rather than by the clock.
+// The functions have no I/O.
 import { totalmem } from "node:os";
 
 export type Worker = {
   pid: number;
   rss_bytes: number;
   cpu_ms: number;
-  /** Calls by which it has read and written so far, which a loop without end does not make; `null`: unknown. */
+  /** Number of its system calls to read or write so far. An endless loop makes none. `null` where it is unknown. */
   io_calls: number | null;
-  /** Stopped by a signal, as for a backup. */
+  /** Whether a signal has stopped it, as a backup does. */
   is_stopped: boolean;
 };
 
 export type Look = {
   now_ms: number;
   worker: Worker | undefined;
-  /** Whether it answered since the last look. */
+  /** Whether the Worker answered since the last look. */
   answered: boolean;
   /** Whether the process that starts workerd is alive. */
   host_lives: boolean;
 };
 
 export type Waiting = {
-  /** The process that was seen last; 0 for none. */
+  /** Id of the Worker's process at the last look; 0 for none. */
   pid: number;
   is_up: boolean;
-  /** The last answer, or the beginning of a start. */
+  /** Time of the last answer, or of the beginning of a start. */
   since_ms: number;
-  /** Processor time at that moment, or at the last progress. */
+  /** Processor time of the Worker at `since_ms`, or at its last progress. */
   cpu_ms: number;
   io_calls: number | null;
   start_patience_ms: number;
@@ -47,11 +48,14 @@ export const SILENT_MS = 120_000;
 const STOPPED_MS = 10_000;
 /** Time without an answer, for a Worker that makes progress with other work. */
 const BUSY_MS = 600_000;
-/** Time for the first answer. It doubles after each start without one: no machine is too slow. */
+/** Time for the first answer. It doubles at each restart until there is an answer: no machine is too slow. */
 const START_MS = 30_000;
 /** A longer time between two looks, which are a second apart, is a pause of the whole machine. */
 const PAUSE_MS = 15_000;
-/** A quarter of the memory: the object of a thread takes up to a megabyte until ten seconds after its last call. */
+/**
+ * A quarter of the machine's memory, at least 2 GiB: the object of a thread takes up to a megabyte until ten seconds
+ * after its last call.
+ */
 export const MAX_RSS_BYTES = Math.max(2 * 1024 ** 3, totalmem() / 4);
 const FINE: Verdict = { is: "fine" };
 
@@ -59,12 +63,13 @@ export function startAt(now_ms: number, start_patience_ms = START_MS): Waiting {
   return { pid: 0, is_up: false, since_ms: now_ms, cpu_ms: 0, io_calls: null, start_patience_ms };
 }
 
-/** Subtracts the time in which the whole machine was paused, and this process with it. */
+/** Adds a pause of the whole machine to `since_ms`, so that it does not count as silence of the Worker. */
 export function withoutPause(waiting: Waiting, looked_ms: number, now_ms: number): Waiting {
   const paused_ms = now_ms - looked_ms;
   return paused_ms > PAUSE_MS ? { ...waiting, since_ms: waiting.since_ms + paused_ms } : waiting;
 }
 
+/** Returns the state for the next look, and what to do with the Worker. */
 export function judge(waiting: Waiting, look: Look): [Waiting, Verdict] {
   const { now_ms, worker } = look;
   const isLate = !waiting.is_up && now_ms - waiting.since_ms > waiting.start_patience_ms;

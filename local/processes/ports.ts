@@ -18,7 +18,7 @@ const ATTEMPTS = 100;
  */
 const [FIRST, LAST] = [20_000, 32_000];
 
-/** Returns the wanted port if it is free, otherwise a random one that no earlier call of this process chose. */
+/** Returns the wanted port if it is free, otherwise a random one that no earlier call of this process has returned. */
 export async function freePort(wanted = 0): Promise<number> {
   if (wanted !== 0 && (await isFree(wanted))) return wanted;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

@@ -6,13 +6,13 @@ export type Process = {
   pid: number;
   parent_pid: number;
   rss_bytes: number;
-  /** How long it had a processor. */
+  /** Processor time so far. */
   cpu_ms: number;
   command: string;
 };
 
 const run = promisify(execFile);
-/** Page of the kernel, in which /proc counts memory. */
+/** Unit of memory in /proc: a page, which most kernels have with 4 KiB. */
 const PAGE_BYTES = 4096;
 /** Unit of processor time in /proc: 1/100 s on every Linux. */
 const TICK_MS = 10;
@@ -48,7 +48,7 @@ async function listWorkerds(ancestor_pid: number): Promise<Process[]> {
   return family.filter(({ command }) => command.includes("workerd serve"));
 }
 
-/** Returns the process and all below it that are alive. */
+/** Returns the process and its descendants, as far as they are alive. */
 export async function listFamily(ancestor_pid: number): Promise<Process[]> {
   const all = await listProcesses();
   const family = new Set([ancestor_pid]);
@@ -91,7 +91,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * Returns the id and the start time of a process, which no later process with the same id shares.
+ * Returns a text with the id and the start time of a process. No later process with the same id has the same text.
  * @returns `null` when it has ended
  */
 export async function identify(pid: number): Promise<string | null> {
@@ -108,7 +108,7 @@ export async function identify(pid: number): Promise<string | null> {
   }
 }
 
-/** Sends a signal. Ignores a process that has already ended. */
+/** Sends a signal. Ignores errors, such as that of a process that has already ended. */
 export function kill(pid: number, signal: NodeJS.Signals): void {
   // 0 is the own process group, and the id of a process that could not be started.
   if (pid === 0) return;
@@ -150,13 +150,13 @@ async function readStat(pid: number): Promise<Omit<Process, "command"> | null> {
 }
 
 /**
- * Returns the fields of /proc/{pid}/stat after the command, `null` when the process has ended. A slim Linux has no `ps`.
- * An ended process stays in /proc as a zombie until its parent takes notice, which the first process of a container may
- * never do.
+ * Returns the fields of /proc/{pid}/stat after the command, `null` when the process has ended. A slim Linux has no
+ * `ps`. An ended process stays in /proc as a zombie until its parent takes notice, which the first process of a
+ * container may never do.
  */
 async function readFields(pid: number): Promise<string[] | null> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
-  // The command can contain spaces and brackets.
+  // The command can contain spaces and parentheses.
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? null;
   return fields?.[0] === "Z" ? null : fields;
 }

@@ -1,5 +1,5 @@
-// Enforces limits that local workerd lacks: kills and restarts a Worker that loops forever or takes the machine's
-// memory.
+// Enforces limits that local workerd lacks: kills and restarts a Worker that loops forever, does not answer, or takes
+// the machine's memory.
 import { judge, SILENT_MS, startAt, withoutPause } from "./patience.ts";
 import { findWorker, isAlive, isStopped, kill, type Process, readIoCalls } from "./processes.ts";
 
@@ -76,7 +76,9 @@ async function measured(worker: Process | undefined) {
   return { ...worker, io_calls, is_stopped };
 }
 
-/** Waits long by default: on a busy machine a healthy Worker may need seconds. */
+/**
+ * Whether the Worker answers in time. The default time is long: on a busy machine a healthy Worker may need seconds.
+ */
 export async function ping(port: number, timeout_ms = PING_MS): Promise<boolean> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/ok`, {
