@@ -1,7 +1,9 @@
-// `npm run backup -- --to s3://bucket/prefix`: a backup of HEDDLE_DIR while the service runs. `--list` lists backups.
+// `npm run backup -- --to s3://bucket/prefix`: a backup of HEDDLE_DIR, also while the service runs. `--list` lists
+// backups.
 //
 // The environment has AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_REGION if the server needs it. BACKUP_KEY
-// (32 bytes in base64) encrypts the backup; only then does it hold the keys of the installation.
+// (32 bytes in base64) encrypts the backup. Without it, --without-keys is required, and the backup lacks the keys of
+// the installation.
 
 import { formatDuration, paint } from "../local/processes/terminal.ts";
 import { openBucket } from "./backup/bucket.ts";

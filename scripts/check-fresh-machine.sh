@@ -7,7 +7,7 @@ usage() {
   cat <<'TEXT'
 Usage: scripts/check-fresh-machine.sh [--demo | --test] [--keep] [-- <command>]
 
-Runs `npm ci && npm run demo` and `npm ci && npm test` in an empty root file system, as a user without rights.
+Runs `npm ci && npm run demo && npm test` in an empty root file system, as a user without rights.
 
   --demo        only `npm run demo`
   --test        only `npm test`

@@ -15,8 +15,8 @@ type Part = { name: string; run(log: string): Promise<Outcome> };
 const FUZZ = ["--seed", "1", "--rounds", "4"];
 
 /**
- * A workerd of the tests keeps the isolates of each file that it ran. All heaps of a process share 4 GB, and two
- * processes with all files needed more.
+ * Number of processes that share the unit tests. A workerd of the tests keeps the isolates of each file that it ran.
+ * All heaps of a process share 4 GB, and with all files in two processes each needed more.
  */
 const UNIT_SHARDS = 6;
 
@@ -29,7 +29,7 @@ const STAGES: Part[][] = [
   [npm("demo"), npm("lint:api"), npm("fuzz", ...FUZZ)],
 ];
 
-/** Parts whose failures end the check. */
+/** Parts whose failures end the check after their stage. */
 const EARLY = ["static", "node"];
 
 const { values } = readOptions({ only: { type: "string", multiple: true } });

@@ -31,7 +31,7 @@ try {
 } catch (error) {
   if (!(error instanceof DeployError)) throw error;
   console.error(
-    `\n${error.message}\n\nRun the command again when it is repaired: it continues where it ended.`,
+    `\n${error.message}\n\nRepair this, and run the command again: it continues where it ended.`,
   );
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 // `npm run fuzz`: sends valid and invalid requests to every operation of a local stack. Exit code 1 when an answer
-// contradicts /openapi.json.
+// contradicts /openapi.json, or when too few requests were sent to cover all operations.
 //
 // --seconds <n>  as many as fit into that time, four at once
 // --rounds <n>   n for each operation, one after another: the same requests in the same order for each seed
@@ -27,7 +27,7 @@ type Finding = { operation: string; what: string; times: number; number: number;
 
 /** Long enough for a busy machine: a later answer counts as none. */
 const ANSWER_MS = 30_000;
-/** Paths that wait for a run or a person, and may never answer: `WAITING_MS` without one is accepted. */
+/** Paths that wait for a run or a person, and may never answer: no answer in `WAITING_MS` is accepted. */
 const WAITING = /\/(wait|join|stream)\b/;
 const WAITING_MS = 3000;
 const LANES = 4;
@@ -50,7 +50,7 @@ try {
   await stack.stop();
 }
 
-/** Creates a second key: rate limits, which are not under test, count each key on its own. */
+/** Creates a second key, because rate limits count each key separately. The limits are not under test. */
 async function anotherKey(): Promise<string> {
   const order = { org: "local", plan: "enterprise", name: "local", role: "admin" } as const;
   return (await createWorkspace(order, (args) => runWrangler(dir, args))).api_key;
@@ -132,7 +132,10 @@ async function send(
   }
 }
 
-/** Chooses the key by the path: user tokens belong to one key, so only one calls their operations below /v2/. */
+/**
+ * Chooses the key by the path. Operations below /v1/ and /v2/ get the first one: some are for user tokens, which belong
+ * to one key.
+ */
 function keyFor([first = "", second = first]: readonly string[], path: string): string {
   return path.startsWith("/v2/") || path.startsWith("/v1/") ? first : second;
 }

@@ -10,7 +10,7 @@ for command in radosgw radosgw-admin ceph ceph-mon ceph-osd ceph-authtool monmap
 done
 compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || packages+=(postgresql)
 [ -x /usr/sbin/mariadbd ] || packages+=(mariadb-server-core)
-# mariadb-install-db calls it.
+# mariadb-install-db calls my_print_defaults.
 command_exists my_print_defaults || packages+=(mariadb-client-core)
 command_exists redis-server || packages+=(redis-server)
 command_exists openssl || packages+=(openssl)

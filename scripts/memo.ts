@@ -7,8 +7,8 @@ import { writeWhole } from "../local/folder.ts";
 
 export type MemoStep<T> = {
   /**
-   * Path of the file that keeps the result. A backup leaves out the folder `bundle`, so a restored stack runs each
-   * step.
+   * Path of the file that keeps the result. That of a stack is in its folder `bundle`. A backup leaves this folder out,
+   * so a restored stack runs each step.
    */
   file: string;
   /** Decides the result beside the files. Only its hash is kept: it may have secrets. */
@@ -21,7 +21,7 @@ export type MemoStep<T> = {
 
 type Memo<T> = { values: string; inputs: Record<string, string>; result: T };
 
-/** A file system's clock may be behind the system's by a tick. */
+/** Time by which the clock of a file system may be behind that of the system. */
 const CLOCK_MS = 20;
 
 /** Returns the result of the last run if nothing has changed since. */

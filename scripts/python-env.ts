@@ -1,5 +1,5 @@
-// Creates the virtual environment of the Python tests, once for each content of test/python/requirements.txt, and
-// prints the path of its Python.
+// Creates the virtual environment of the Python tests, once for each Python and each content of
+// test/python/requirements.txt. Prints the path of its Python, or null on a machine without a suitable Python.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, "..");
 const REQUIREMENTS = join(ROOT, "test/python/requirements.txt");
 const FOLDER = join(ROOT, ".python");
 
-/** Also fails without venv or pip, which Debian ships apart from Python. */
+/** Python code that fails before version 3.10, and without venv or pip, which Debian ships apart from Python. */
 const PROBE =
   "import ensurepip, sys, venv; assert sys.version_info >= (3, 10); print(sys.version, sys.platform)";
 

@@ -1,4 +1,7 @@
-// `npm run soak:strangers`: two honest tenants beside strangers who send half of their requests, slow readers and servers, bombs, and a tenant whose runs take processors and memory. Exit 1 when an honest call fails, something promised is lost, or memory grows.
+// `npm run soak:strangers`: two honest tenants beside strangers and a hostile tenant. Strangers send incomplete and
+// slow requests and wrong keys. The hostile tenant reads no stream, sends bombs, names servers that never answer, and
+// its runs take processors and memory. Exit 1 when an honest call fails or takes too long, something acknowledged is
+// lost, or memory grows.
 import { cp, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -18,7 +21,7 @@ const SHOWN = 20;
 const SAMPLE_MS = 5_000;
 const PRINT_MS = 30_000;
 const BASE_ROUNDS = 20;
-/** An honest call may take so many times of one beside processes that only compute. */
+/** An honest call may take at most so many times as long as a call beside processes that only compute. */
 const MAX_RATIO = 6;
 const AGENT = join(import.meta.dirname, "soak/strangers/agent");
 

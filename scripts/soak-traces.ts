@@ -1,4 +1,6 @@
-// `npm run soak:traces`: the traces of two old days while they are sealed, compacted, moved to R2, deleted and expired, and the Worker is killed at eighty moments of that. Exit 1 when a run is lost, doubled, stale or back, or an object in R2 belongs to nothing.
+// `npm run soak:traces`: seals, compacts, moves to R2, deletes and expires the traces of two old days, and kills the
+// Worker at eighty moments of this. Exit 1 when a run is lost, doubled, stale or back, or an object in R2 belongs to
+// nothing.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startStack } from "../local/stack.ts";
@@ -11,7 +13,7 @@ const DOWN_MS = 60_000;
 /** Maximum time after the restart for answers of the killed Worker. */
 const AFTER_MS = 2_000;
 const CHECK_EVERY = 10;
-/** Longest time from the start of a step to the kill: about as long as the step takes. */
+/** Longest time in milliseconds from the start of a step to the kill: about as long as the step takes. */
 const STEPS = { seal: 2_500, ring: 400, expire: 150, delete: 150 };
 const WEIGHTS = { seal: 2, ring: 4, expire: 4, delete: 4 };
 

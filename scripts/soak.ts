@@ -1,4 +1,5 @@
-// `npm run soak`: a thousand threads and long queues while readers come and go and the Worker is killed. Exit 1 when a run was lost, doubled or out of order, or a reader missed something.
+// `npm run soak`: a thousand threads and long queues while readers come and go and the Worker is killed. Exit 1 when a
+// run was lost, doubled or out of order, or a reader missed something.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startStack } from "../local/stack.ts";

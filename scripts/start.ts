@@ -20,7 +20,7 @@ const stack = await start().catch((error: unknown) =>
   fail(error instanceof Error ? error.message : String(error)),
 );
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
-// A service's output is kept in a journal, where no key belongs.
+// Without a terminal, prints no key: the output of a service is kept in a journal.
 if (process.stdout.isTTY) introduce();
 else
   console.log(`\nHeddle answers at ${stack.info.base_url}; its first key is in ${dir}/local.json`);

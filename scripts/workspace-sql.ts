@@ -12,7 +12,10 @@ export type NewWorkspace = {
   now?: Date;
 };
 
-/** Returns SQL, one statement on each line. A second call finds organization and workspace by name and adds a key. */
+/**
+ * Returns SQL, one statement on each line. It creates the organization and the workspace unless they exist by name,
+ * sets the plan, and adds a key.
+ */
 export function workspaceStatements(input: NewWorkspace): { sql: string; api_key: string } {
   const { api_key, sha256, prefix } = newApiKey("service");
   const [org, name, now] = [

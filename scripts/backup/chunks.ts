@@ -6,6 +6,7 @@ import type { Codec } from "./codec.ts";
 const CHUNK_BYTES = 4 * 1024 ** 2;
 const FILES_AT_ONCE = 8;
 
+/** `files`: files that were read. `bytes`: bytes of the chunks that were sent. */
 export type Sent = { files: number; bytes: number };
 
 export type Chunks = {

@@ -11,7 +11,7 @@ export function copyUntil(deadline: number, from: string, to: string): boolean {
   return (performance.now() <= deadline && reflink(from, to)) || copyPieces(deadline, from, to);
 }
 
-/** @returns `false` on file systems without reflinks */
+/** @returns `false` when the file cannot be copied so, as on file systems without reflinks */
 function reflink(from: string, to: string): boolean {
   try {
     copyFileSync(from, to, constants.COPYFILE_FICLONE_FORCE);
@@ -22,7 +22,7 @@ function reflink(from: string, to: string): boolean {
   }
 }
 
-/** Looks at the time after each piece: one file may be most of the data. */
+/** Looks at the time before each piece: one file may be most of the data. @returns `false` after the deadline */
 export function copyPieces(deadline: number, from: string, to: string): boolean {
   const source = openSync(from, "r");
   try {

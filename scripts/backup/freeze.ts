@@ -10,7 +10,10 @@ import { BackupError, MomentError } from "./problem.ts";
 const MAX_STOP_WAIT_MS = 2000;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Runs synchronous work while the process is stopped. Returns its result and the duration of the pause in milliseconds. */
+/**
+ * Runs synchronous work while the process is stopped. Returns its result and the duration of the pause in milliseconds.
+ * @throws BackupError when the process does not stop, MomentError when another program continues it
+ */
 export async function whileStopped<T>(pid: number, work: () => T): Promise<[T, number]> {
   const started = performance.now();
   const continueAndExit = () => {

@@ -81,7 +81,10 @@ async function writeBackup(
   }
 }
 
-/** Refuses a prefix that holds backups of another installation, whose chunks `deleteOld` would delete. */
+/**
+ * Returns the newest manifest, or `null` without one. Refuses a prefix that holds backups of another installation,
+ * whose chunks `deleteOld` would delete.
+ */
 async function lastManifest(bucket: Bucket, codec: Codec, installation: string) {
   const last = (await listBackups(bucket)).at(-1);
   if (last === undefined) return null;
@@ -90,7 +93,7 @@ async function lastManifest(bucket: Bucket, codec: Codec, installation: string) 
   throw new BackupError("--to holds backups of another installation. Give another prefix.");
 }
 
-/** Deletes all but the newest backups, then the chunks that no backup refers to. Returns the numbers of both. */
+/** Deletes all but the newest `keep` backups, then the chunks that no backup refers to. Returns the numbers of both. */
 async function deleteOld(bucket: Bucket, codec: Codec, keep: number) {
   const all = await listBackups(bucket);
   const used = new Set<string>();
@@ -99,7 +102,7 @@ async function deleteOld(bucket: Bucket, codec: Codec, keep: number) {
     for (const { chunks } of manifest.files) for (const hash of chunks) used.add(chunkName(hash));
   }
   const old = all.slice(0, -keep);
-  // A backup without its chunks must not be found.
+  // Backups come first: one without its chunks must not be found.
   for (const { name } of old) await bucket.delete(name);
   const unused = (await bucket.list("chunks/")).filter((name) => !used.has(name));
   await inParallel(unused, (name) => bucket.delete(name));

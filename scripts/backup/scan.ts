@@ -81,7 +81,7 @@ function addFiles(found: Scan, dir: string, paths: string[], deadline: number): 
   }
 }
 
-/** @returns `null` when the file was deleted */
+/** @returns `null` when the file was deleted, or is not a file */
 export function readStamp(dir: string, path: string): ScannedFile | null {
   const stat = lstatSync(`${dir}/${path}`, { throwIfNoEntry: false });
   if (!stat?.isFile()) return null;

@@ -42,11 +42,11 @@ type Copies = { taken_at: string; scanned: Scan; copies: Map<string, string> };
  */
 const REST_MS = 1000;
 const ADVANCE_ROUNDS = 3;
-/** Bytes of a round after which no other one begins: copying so little in the pause costs less. */
+/** A round that sends fewer bytes is the last: to copy so little in the pause costs less. */
 const SMALL_BYTES = 8 * 1024 ** 2;
 const ATTEMPTS = 4;
 
-/** `known`: files that an earlier backup has. */
+/** `known`: files that an earlier backup has. Files that are sent in advance are added to it. */
 export async function takeSnapshot(
   options: SnapshotOptions,
   chunks: Chunks,
@@ -87,7 +87,7 @@ async function sendInAdvance(options: SnapshotOptions, chunks: Chunks, known: Kn
   }
 }
 
-/** Sends files without a change for `REST_MS`. Returns the number of bytes. */
+/** Sends files without a change for `REST_MS`. Returns the sum of their sizes in bytes. */
 async function sendResting(
   { dir, left_out }: SnapshotOptions,
   chunks: Chunks,

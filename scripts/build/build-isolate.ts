@@ -26,10 +26,13 @@ export async function buildBuildIsolate(outdir: string) {
   });
 }
 
-/** CommonJS packages load Node's modules by `require`, which a module does not have. */
+/** CommonJS packages load Node's modules by `require`, which an ES module does not have. */
 const REQUIRE = `import { createRequire } from "node:module"; const require = createRequire("/");`;
 
-/** Leaves imports of texts, wasm and Node. Their paths must match `MODULES` of builds/queue/build-isolate.ts. */
+/**
+ * Keeps imports of texts, of wasm and of Node's modules as imports. The names of texts and wasm must match `MODULES` of
+ * builds/queue/build-isolate.ts.
+ */
 const externalModules: Plugin = {
   name: "external-modules",
   setup({ onResolve }) {

@@ -57,7 +57,7 @@ async function bundlePages(outdir: string): Promise<string> {
     tsconfig: `${SOURCE}/tsconfig.json`,
     logLevel: "error",
   });
-  // A page, which is imported when it is opened, has an entry point too.
+  // The output of a page has an entry point too, because it is imported only when the page is opened.
   const isEntry = ([, { entryPoint }]: [string, { entryPoint?: string }]) => entryPoint === ENTRY;
   const [entry] = Object.entries(metafile.outputs).find(isEntry) ?? [];
   if (entry === undefined) throw new Error("esbuild wrote no entry of the console");

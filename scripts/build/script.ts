@@ -1,5 +1,5 @@
-// Bundles a script of wrangler's configuration as `wrangler deploy` does: test/node/bundle.test.ts compares them.
-// Loading wrangler takes a second of processor time for each bundle.
+// Bundles a script of wrangler's configuration as `wrangler deploy` does: test/node/bundle.test.ts compares them. It
+// does so without wrangler, because loading wrangler takes a second of processor time for each bundle.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";

@@ -1,5 +1,5 @@
-// Builds what the scripts import from dist, and the local stack, the tests and `wrangler deploy` need. Builders are
-// imported only by the step that runs: loading them takes longer than finding that nothing has changed.
+// Builds what the Worker's scripts import from dist, for the local stack, the tests and `wrangler deploy`. A step
+// imports its code only when it runs: loading the code takes longer than finding that nothing has changed.
 import { runStep } from "./stamp.ts";
 
 /** Builds what the main script imports, and its assets. */

@@ -1,4 +1,4 @@
-// Plain HTTP with two headers, as a CI job calls Heddle.
+// Calls Heddle by plain HTTP, as a CI job does: with a header for the key and one for the workspace.
 import type { StackInfo } from "../../local/stack.ts";
 import { expect } from "./story.ts";
 

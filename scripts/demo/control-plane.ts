@@ -58,7 +58,7 @@ export function connect(info: StackInfo) {
   };
 }
 
-/** Polls the latest revision as the quick start does. Returns it and the statuses that it had. */
+/** Polls a revision until it is DEPLOYED, as the quick start does. Returns it and the statuses that it had. */
 export async function awaitDeployed(control: ControlPlane, id: string, revision_id: string) {
   const started = performance.now();
   const seen: { status: string; at_ms: number }[] = [];

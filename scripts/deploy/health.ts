@@ -20,7 +20,7 @@ export function originOf(target: Target, account: Account): string {
   );
 }
 
-/** Waits until each check is `ok`. */
+/** Waits until the health is `ok`. @throws DeployError after `GIVE_UP_MS` */
 export async function awaitHealth(origin: string): Promise<Health> {
   const deadline = Date.now() + GIVE_UP_MS;
   for (;;) {

@@ -67,7 +67,10 @@ export function planDeploy(target: Target, account: Account, wanted: DeployInput
   ];
 }
 
-/** The shortest of several rules decides, so a former one is removed. Wrangler rewrites all rules for each change. */
+/**
+ * Adds the rule of the log and removes former ones: the shortest of several rules would decide. Each change is a
+ * separate step, because wrangler rewrites all rules for it.
+ */
 function logSteps({ bucket, log_rule }: Target, { log_rules }: Account, pinned: string[]): Step[] {
   const change = (verb: string, ...args: string[]) =>
     wrangler("r2", "bucket", "lifecycle", verb, bucket, ...args, ...pinned);
@@ -91,7 +94,7 @@ function queueCommands(target: Target, account: Account, pinned: string[]): Comm
   ];
 }
 
-/** Compares the triggers as well as the tag, which remains when a deploy ended between the upload and its triggers. */
+/** Compares the triggers as well as the tag: a deploy that ended after the upload has set the tag, but no triggers. */
 function isCurrent(target: Target, { worker, consumed }: Account, version: string | null): boolean {
   return (
     worker !== null &&

@@ -24,7 +24,7 @@ export function isForbidden(code: number | null): boolean {
   return code !== null && FORBIDDEN.includes(code);
 }
 
-/** Names what failed and its remedy. `path` is that of the API call, if one is known. */
+/** Describes a failed call of the API at `path`, with the remedy if one is known. */
 export function describeProblem(path: string, code: number | null, message: string): string {
   const failed = `The call of ${path} failed: ${message}${code === null ? "" : ` (code ${code})`}`;
   const remedy = code === null ? undefined : (REMEDIES[code] ?? remedyOf(path, code));

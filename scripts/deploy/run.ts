@@ -10,9 +10,9 @@ const PAUSE_MS = 2000;
 const LANES = 2;
 
 /**
- * Runs the commands of a step. A failed command may have done its work, and another process may have done it:
+ * Runs the commands of a step. A failed command may have done its work, or another process may have done it:
  * `remaining` looks at the account again before a command is repeated.
- * @returns what the commands printed
+ * @returns what the commands of the workspace printed
  */
 export async function runStep(
   { name, commands }: Step,

@@ -4,7 +4,8 @@ import type { Document, Operation, Schema } from "./document.ts";
 export type Answer = { status: number; type: string; text: string };
 
 /**
- * Returns a function that compares an answer with the document. That returns the problem, or `null` for a valid answer.
+ * Returns a function that compares an answer with the document. The function returns the problem, or `null` for a valid
+ * answer.
  */
 export function checker(document: Document) {
   const parsers = new Map<Schema, z.ZodType>();
@@ -31,7 +32,7 @@ function whatIsWrong(
   return type.endsWith("json") && media.schema ? breach(parserOf(media.schema), answer) : null;
 }
 
-/** Returns how a body breaks its schema. Of a body in lines of JSON, the schema describes one line. */
+/** Returns how a body breaks its schema, or `null`. The schema of a body in lines of JSON describes one line. */
 function breach(parser: z.ZodType, { status, type, text }: Answer): string | null {
   const values = type.endsWith("x-ndjson") ? text.trimEnd().split("\n") : [text];
   for (const value of values) {

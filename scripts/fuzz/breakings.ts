@@ -19,7 +19,7 @@ type Break = (parts: Parts, at: number, text: string, wrong: unknown) => Parts;
 const MALFORMED = ["", "{", "[]", "null", '"x"', "7", `{"a":${"[".repeat(5000)}`, "\u0000"];
 const TYPES = ["text/plain", "multipart/form-data", "application/json", ""];
 
-/** Returns the request with one part damaged. */
+/** Generates the request with one part damaged. Few are unchanged: some texts cannot be a segment of a path. */
 export function breakings(operation: Operation, right: fc.Arbitrary<Parts>): fc.Arbitrary<Parts> {
   const ways = waysOf(operation);
   return fc.tuple(right, fc.nat(), fc.nat(), nasty, odd).map(([parts, way, at, text, wrong]) => {

@@ -57,7 +57,7 @@ export function idPool(kept: Record<string, string>): Pool {
   };
 }
 
-/** Whether the request deletes the resource of this id. A DELETE invalidates the last id of its path only. */
+/** Whether the request deletes the resource of this id. A DELETE keeps the resources of ids amid its path. */
 function isDeleted(given: string, place: Route): boolean {
   const { method, path } = place;
   if (path.endsWith("/delete")) return nameOf(given, place) === "run_id";

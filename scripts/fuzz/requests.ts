@@ -47,7 +47,7 @@ function parameters(document: Document, operation: Operation, place: string) {
   return sparse(Object.fromEntries(fields), required) as fc.Arbitrary<Record<string, string>>;
 }
 
-/** Generates values of a parameter. Of an id, most refer to the pool, whose first entry is never deleted. */
+/** Generates values of a parameter. Most ids refer to the pool, often to its first entry, which is never deleted. */
 function values(document: Document, { name, schema }: Parameter): fc.Arbitrary<string> {
   const fitting = valuesOf(document, schema).map(toText);
   if (!isIdName(name)) return fitting;
@@ -69,7 +69,7 @@ function bodies(document: Document, operation: Operation): fc.Arbitrary<unknown>
     .map(([value, fourth]) => (fourth === 0 ? value : withReferences(value)));
 }
 
-/** Uses ids that exist: the schema alone would generate unknown ones. */
+/** Replaces ids by references to the pool: the schema alone would generate unknown ids. */
 function withReferences(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const referred = ([name, inner]: [string, unknown]) => {
@@ -109,7 +109,7 @@ function toQuery(given: Record<string, string>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** Characters that a header can hold. */
+/** Removes characters that a header cannot hold, and spaces. */
 function printable(given: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, value.replace(/[^\x21-\x7e]/g, "")]),

@@ -4,7 +4,7 @@ export type Target = { base_url: string; api_keys: readonly string[] };
 type Made = Record<string, string>;
 type Make = (path: string, body: unknown) => Promise<Made>;
 
-/** A build of a small agent, on a busy machine. */
+/** Time for the build of a small agent, on a busy machine. */
 const DEPLOY_MS = 120_000;
 
 /** Creates a resource of each kind. Returns their ids by name. */

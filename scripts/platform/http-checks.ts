@@ -5,7 +5,7 @@ import { assert, type Check, type Target } from "./target.ts";
 const MB = 1_000_000;
 const UPLOAD_BYTES = 60 * MB;
 const HEADER_BYTES = 12_000;
-/** The first pauses of a webhook are 5 and 30 seconds. */
+/** Time for two attempts of a webhook, whose first pauses are 5 and 30 seconds. */
 const WEBHOOK_MS = 120_000;
 
 export const HTTP_CHECKS: Check[] = [
@@ -15,7 +15,7 @@ export const HTTP_CHECKS: Check[] = [
   { name: "webhook retry", limit: "queue with a delay delivers again", run: checkWebhook },
 ];
 
-/** Features of a zone may rewrite pages, which the policy of the page then blocks. */
+/** Features of a zone may add scripts to a page, which the policy of the page then blocks. */
 async function checkConsole({ settings }: Target): Promise<string> {
   const page = await fetch(`${settings.url}/console/`);
   const html = await page.text();

@@ -92,7 +92,7 @@ async function packageFiles(): Promise<Files> {
   };
 }
 
-/** Id of the deployment with packages, which two checks share; missing until one of them has run. */
+/** Id of the deployment with packages, which two checks share. Missing until one of them has deployed it. */
 const deployed = new WeakMap<Target, string>();
 
 async function packagesOf(target: Target): Promise<string> {

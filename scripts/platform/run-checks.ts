@@ -133,7 +133,7 @@ async function checkHostName({ settings, agent }: Target): Promise<string> {
   return `an agent answers at ${url.host}`;
 }
 
-/** Names below `localhost` are those of this machine (RFC 6761), which not every resolver knows. */
+/** Posts to a URL. Names below `localhost` are those of this machine (RFC 6761), but not every resolver knows that. */
 function post(url: URL, body: string, key: string): Promise<string> {
   const isLocal = url.hostname.endsWith(".localhost");
   const options = {

@@ -86,7 +86,7 @@ async function checkReadYourWrites({ client }: Target): Promise<string> {
   return `${rounds} times, an assistant is read after its creation and gone after its deletion`;
 }
 
-/** Lists by 100 ids. The workspace is a parameter too: a query with all ids would have 101. */
+/** Lists by 100 ids. The workspace is a parameter too: one query for all ids would have 101 parameters. */
 async function checkManyIds(target: Target): Promise<string> {
   const count = 99;
   const { thread_id } = await target.client.threads.create();

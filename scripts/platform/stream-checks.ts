@@ -57,7 +57,7 @@ async function checkStream(target: Target): Promise<string> {
   return `${count} events in ${long_seconds} s or more, in order, while the run was ${first_status}`;
 }
 
-/** Reads the response as it arrives: a client that accepts compression may be behind a proxy that compresses. */
+/** Accepts compression, and measures the pauses of the response: a proxy that compresses may hold heartbeats back. */
 async function checkSilence(target: Target): Promise<string> {
   const { long_seconds } = target.settings;
   const body = { assistant_id: "waits", input: { ms: long_seconds * 1000 }, stream_mode: "values" };
@@ -104,7 +104,7 @@ async function checkResume(target: Target): Promise<string> {
   return "a reader that left continues after Last-Event-ID, and the run continued";
 }
 
-/** No request is open while the run works. */
+/** Checks a run during which no request is open. */
 async function checkUnattended(target: Target): Promise<string> {
   const { client, settings } = target;
   const { thread_id, run_id } = await startSteps(target, 10, settings.long_seconds * 100);

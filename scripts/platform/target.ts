@@ -27,7 +27,7 @@ export type ExportSettings = {
   secret_access_key: string;
 };
 
-/** A check returns its verdict, and throws when it fails. */
+/** A check returns a text about its success, and throws when it fails. */
 export type Check = {
   name: string;
   /** Limit or behaviour of the platform that the check tests. */
@@ -48,7 +48,7 @@ const GIVE_UP_MS = 120_000;
 /** The deployment under test. */
 export class Target {
   readonly settings: Settings;
-  /** Deletes what the checks created. Run in reverse order at the end. */
+  /** Functions that delete what the checks created. They run in reverse order at the end. */
   readonly cleanups: (() => Promise<unknown>)[] = [];
   #agent: { id: string; project_id: string } | undefined;
 
@@ -69,7 +69,7 @@ export class Target {
     throw new Skipped("no agent was built");
   }
 
-  /** The official client of the agent that `build` deployed. */
+  /** The official client of the agent that the check `build` deployed. @throws Skipped before that */
   get client(): Client {
     return this.clientOf(this.agent.id);
   }
@@ -120,7 +120,7 @@ export class Target {
     }
   }
 
-  /** Prints how far a long check is. */
+  /** Prints the progress of a long check. */
   progress(text: string): void {
     console.log(`         ${text}`);
   }

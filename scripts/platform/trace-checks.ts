@@ -35,7 +35,7 @@ async function checkTraces(target: Target): Promise<string> {
 
 type SentRun = { id: string; trace_id: string; session_name: string } & Record<string, unknown>;
 
-/** Project of the small traces of these checks. */
+/** Returns the name of the project of the small traces of these checks. */
 function projectName(target: Target): string {
   return `platform-check-${target.agent.id}`;
 }
@@ -128,7 +128,8 @@ async function checkBodies(target: Target): Promise<string> {
   const name = `platform-check-${Date.now()}`;
   const runs = Math.ceil(body_bytes / RUN_BYTES);
   const all = Array.from({ length: bodies }, () => batchBody(name, runs, RUN_BYTES).bytes);
-  // The bodies took seconds without a turn: connections that the server has closed must be noticed before they are used.
+  // Making the bodies blocked the event loop for seconds. Without this pause, connections that the server has closed by
+  // now would be used.
   await sleep(SETTLE_MS);
   const sent = await Promise.all(all.map((body) => sendUntilStored(target, body)));
   target.cleanups.push(() => deleteProject(target, name));

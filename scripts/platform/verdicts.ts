@@ -34,7 +34,7 @@ async function perform(
   }
 }
 
-/** An error of `fetch` has its reason in the cause. */
+/** Returns the text of an error with those of its causes: an error of `fetch` has its reason in the cause. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : `${error.message}: ${textOf(error.cause)}`;

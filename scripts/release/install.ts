@@ -22,7 +22,10 @@ const CHECKOUT = join(import.meta.dirname, "../..");
 const OUTPUT_BYTES = 64 * 1024 ** 2;
 const run = promisify(execFile);
 
-/** Clones a commit into a new folder with its own node_modules. The running release is not touched. */
+/**
+ * Clones a commit into a new folder with its own node_modules, and tries a start. Then deletes old releases, except
+ * those with a link. Does not change the running release.
+ */
 export async function install({ root, from, ref, keep, print }: InstallOptions): Promise<void> {
   const releases = join(root, "releases");
   await mkdir(releases, { recursive: true });

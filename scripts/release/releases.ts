@@ -25,7 +25,7 @@ export type Release = {
 
 export type Link = "current" | "previous";
 
-/** Written after the release has started once. */
+/** Name of the file that is written after the release has started once. */
 export const MARKER = ".installed.json";
 
 /** Lists installed releases, the newest first. */
@@ -80,7 +80,7 @@ export async function setLink(root: string, name: Link, path: string): Promise<v
   await rename(draft, file);
 }
 
-/** Deletes all but the newest releases, and never one with a link. */
+/** Deletes all but the newest `keep` releases, and never one with a link. Returns the names of their folders. */
 export async function deleteOld(root: string, keep: number): Promise<string[]> {
   const old = (await listReleases(root)).slice(keep).filter(({ is }) => is === "");
   for (const { path } of old) {

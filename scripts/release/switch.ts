@@ -29,7 +29,7 @@ export async function switchTo(options: SwitchOptions, commit?: string): Promise
   await change(options, path);
 }
 
-/** Switches to the release before the last switch. */
+/** Switches to the release that was current before the last switch. */
 export async function rollback(options: SwitchOptions): Promise<void> {
   const previous = await readLink(options.root, "previous");
   if (previous === null) throw new ReleaseError("No release was current before: see list.");

@@ -42,7 +42,7 @@ export async function tryStart(path: string): Promise<string> {
       exited.then(() => true),
       sleep(STOP_MS, false, { ref: false }),
     ]);
-    // SIGKILL comes last: it would end the leash (local/processes/leash.ts) before that has ended its workerds.
+    // SIGKILL comes last: it would end the leash (local/processes/leash.ts) before the leash has ended its workerds.
     if (!isOver) end(child.pid, "SIGKILL");
     // Ended processes take a moment, and may write until then.
     await rm(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });

@@ -3,7 +3,7 @@ import { generationAfter, slotsUpTo } from "../../src/shared/storage/slots.ts";
 
 type Generation = { objects: number; threads: number };
 
-/** Objects of a deployment's directory, by generation. All are full but those of the last one. */
+/** Objects of a deployment's directory, by generation. Only those of the last generation are not full. */
 export class DirectoryOfDeployment {
   readonly #generations: Generation[] = [];
 
@@ -32,8 +32,9 @@ export class DirectoryOfDeployment {
 
   /**
    * Calls of each object when runs are spread over all threads, and new threads belong to the last generation.
-   * @param lasting calls of a second for existing threads
-   * @param temporary calls of a second for new threads
+   * @param lasting calls per second for existing threads
+   * @param temporary calls per second for new threads
+   * @returns calls per second of each object
    */
   callsOfObjects(lasting: number, temporary: number): number[] {
     const all = this.#generations.reduce((sum, { threads }) => sum + threads, 0);

@@ -15,7 +15,7 @@ export type Load = {
   sdk_spans_per_s: number;
   /** Retention of runs and traces. */
   days: number;
-  /** Requests that an isolate serves in a second: each reads D1 for itself. */
+  /** Requests that an isolate serves in a second. Each isolate reads D1 for itself. */
   per_isolate: number;
 };
 
@@ -37,7 +37,7 @@ export const SHOWN: Record<string, Load> = {
   },
 };
 
-/** @throws when an option is not a number of at least 0, or a share is above 1 */
+/** @throws Error when an option is not a number of at least 0, a share is above 1, or a divisor is 0 */
 export function toLoad(options: Partial<Record<string, string>>): Load {
   const entries = Object.entries(STANDARD).map(([name, standard]) => {
     const value = Number(options[toOption(name)] ?? standard);

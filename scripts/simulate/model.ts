@@ -16,7 +16,7 @@ export type Work = {
   d1_reads: number;
   /** Spans that SDKs and runs send. */
   spans: number;
-  /** Calls of `ingest` for all projects. */
+  /** Calls of `ingest` for all projects: one for each batch of an SDK, and for each delivery of a run. */
   deliveries: number;
   /** Calls of objects that one delivery makes at the end of the day. */
   calls_in_the_evening: number;
@@ -46,7 +46,7 @@ export function workOf(load: Load, counts: Counts, processor: Processor): Work {
   const spans = load.runs_per_s * load.spans + load.sdk_spans_per_s;
   const deliveries = ofRuns("trace_requests") + ofSteps("trace_requests") + batches;
   const day = new SlotsOfDay(Math.max(1, (spans * DAY_S) / load.projects / MAX_PARTITION_ROWS));
-  // A delivery of a run has one trace.
+  // Traces in a batch of an SDK. A delivery of a run has one trace.
   const traces = Math.max(1, SPANS_PER_BATCH / Math.max(1, load.spans));
   const ofRunsAndBatches = (generation: number, name: "all" | "writes") =>
     (deliveries - batches) * callsOf(generation, 1)[name] +

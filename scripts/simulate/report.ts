@@ -35,7 +35,7 @@ export function sources(): string[] {
   return [...new Set(all)].sort();
 }
 
-/** Rows of a table: the first cell is the part, then a cell for each load. */
+/** Returns the rows of a table: the first cell is the name of a part, then comes a cell for each load. */
 export function table(
   loads: Record<string, Load>,
   processor: Processor,
@@ -82,7 +82,7 @@ export function toText(rows: string[][]): string {
     .join("\n");
 }
 
-/** A table of Markdown, aligned as the formatter of the pages does. */
+/** Returns a table of Markdown, aligned as the formatter of the pages does. */
 export function toMarkdown(rows: string[][]): string {
   const [head = [], ...body] = rows;
   const widths = head.map((_, n) => Math.max(3, ...rows.map((row) => row[n]?.length ?? 0)));

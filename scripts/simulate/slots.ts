@@ -17,7 +17,7 @@ export class SlotsOfDay {
     }
   }
 
-  /** Averages over the spans of the day. */
+  /** Averages the values of the generations, weighted by their share of the day's spans. */
   average(of: (generation: number) => number): number {
     return this.#shares.reduce((sum, share, generation) => sum + share * of(generation), 0);
   }

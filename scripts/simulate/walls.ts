@@ -51,7 +51,7 @@ export function firstWall(load: Load, counts: Counts, processor: Processor): Fir
     if (!wall) throw new Error("No walls");
     return wall;
   };
-  // A full directory is met without any run.
+  // The limit of a full directory is met without any run.
   if (highest(0).utilization >= 1) return { name: highest(0).name, factor: 0 };
   let [below, above] = [0, 1];
   while (highest(above).utilization < 1) above *= 2;

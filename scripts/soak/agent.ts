@@ -16,7 +16,7 @@ export const SOAK_NAME = "soak";
 export function deploySoakAgent(info: StackInfo): Promise<string> {
   return deployFolder(info, SOAK_NAME, async (folder) => {
     await cp(join(import.meta.dirname, "agent"), folder, { recursive: true });
-    // The example's lockfile: its versions are those of the prebuilt runtime.
+    // Uses the example's lockfile, because its versions are those of the prebuilt runtime.
     for (const file of ["package.json", "package-lock.json"]) {
       await cp(join(ROOT, "examples/chat", file), join(folder, file));
     }

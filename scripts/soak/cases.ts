@@ -1,4 +1,4 @@
-// The load on each thread: drawn from the seed and the thread's number.
+// The load on each thread, which depends only on the seed and the thread's number.
 import { type Random, randomOf } from "./random.ts";
 import { newReading, type Reading, readFrames, readRun } from "./reader.ts";
 import { pause, type Server } from "./server.ts";
@@ -7,7 +7,7 @@ import { pause, type Server } from "./server.ts";
 export type RequestedRun = {
   tag: string;
   run_id: string;
-  /** Actions that were requested for the run. With one, it need not complete. */
+  /** Actions of cancellations that were requested for the run. With one, the run need not complete. */
   cancelled: Set<"interrupt" | "rollback">;
   readings: Reading[];
   /** Results of wait and join. */
@@ -27,7 +27,7 @@ export type ThreadCase = {
 export type RunListener = { accepted(run: string): void; ended(run: string): void };
 type Scene = { server: Server; random: Random; place: ThreadCase; progress: RunListener };
 
-/** Milliseconds of a step. A kill interrupts long ones after their first write. */
+/** Maximum milliseconds of a step. A kill interrupts a run of long steps after its first write. */
 const DELAY_MS = { short: 30, long: 250 };
 const MODES = [["values"], ["updates"], ["updates", "values"], ["updates", "debug"]];
 
@@ -37,13 +37,13 @@ export function newCase(seed: number, number: number): { place: ThreadCase; rand
   return { place: { number, thread_id, runs: [], reading: null }, random };
 }
 
-/** A thread with one run. */
+/** Drives a thread with one run. */
 export async function driveOne(scene: Scene): Promise<void> {
   await createThread(scene);
   await driveRun(scene, `t${scene.place.number}r0`, 0.3);
 }
 
-/** A thread with a queue of runs and a reader of the whole thread. */
+/** Drives a thread with a queue of runs and a reader of the whole thread. */
 export async function driveQueue(scene: Scene, runs: number): Promise<void> {
   await createThread(scene);
   const { server, random, place } = scene;
@@ -95,7 +95,7 @@ async function driveRun(scene: Scene, tag: string, cancels: number): Promise<voi
 type Kind = "background" | "stream" | "wait" | "leaves";
 const ENDPOINT = { background: "", stream: "/stream", wait: "/wait", leaves: "/stream" } as const;
 
-/** Requests the run until it exists, once. @returns `null` when it exists and its answer was lost */
+/** Repeats the request until the run exists, and not after. @returns `null` when the answer was lost */
 async function begin(scene: Scene, run: RequestedRun, kind: Kind): Promise<Response | null> {
   const { server, random, place } = scene;
   const path = `/threads/${place.thread_id}/runs`;
@@ -203,7 +203,7 @@ async function followThread(
   }
 }
 
-/** A version 4 id, which the seed decides. */
+/** Returns a UUID of version 4 that depends only on the seed. */
 function uuidOf(random: Random): string {
   const hex = Array.from({ length: 32 }, () => random.upTo(15).toString(16));
   hex[12] = "4";

@@ -59,7 +59,10 @@ async function look(server: Server, { thread_id }: ThreadCase): Promise<Seen> {
   return { thread, runs, log: state.values.log ?? [], events };
 }
 
-/** A run without a client continues after a crash when the thread is read, or by its alarm. */
+/**
+ * Reads the thread until it is not busy, or for `SETTLE_MS`. A run without a client continues after a crash when the
+ * thread is read, or by the thread's alarm.
+ */
 async function comesToRest(server: Server, path: string): Promise<void> {
   const deadline = performance.now() + SETTLE_MS;
   while (performance.now() < deadline) {
@@ -108,7 +111,10 @@ function checkRun(
   return [];
 }
 
-/** The log of the thread: each run's steps once, whole where the run was not cancelled, runs in the order of their acceptance. */
+/**
+ * Checks the log of the thread. It has the runs in the order of their acceptance, and each step of a run once. Only a
+ * cancelled run may lack steps.
+ */
 function checkLog({ runs }: ThreadCase, seen: Seen): string[] {
   const expected: string[] = [];
   for (const { tag } of runs) {
@@ -179,7 +185,7 @@ export function attemptsOf(events: Frame[]): number[] {
     .map(({ data }) => JSON.parse(data).attempt);
 }
 
-/** Attempts count up, and each emits each step once. */
+/** Checks that attempts count up from 1 and that the events have all steps. Only a later attempt may repeat a step. */
 function checkStory(tag: string, events: Frame[], counts: Counts): string[] {
   const attempts = attemptsOf(events);
   const isCounted = attempts.every((attempt, n) => attempt === n + 1);

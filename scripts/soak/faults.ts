@@ -6,7 +6,9 @@ import { checkTraces } from "./traces.ts";
 
 const ARM_MS = 1000;
 
-/** Makes a share of the calls of D1 and R2, or of one of them, fail until `stop`, also after the Worker was killed. */
+/**
+ * Makes a share of the calls of D1 and R2, or of `store` alone, fail until `stop`, also after the Worker was killed.
+ */
 export function startFaults(info: StackInfo, share: number, store?: "D1" | "R2") {
   let [failures, before] = [0, 0];
   const arm = async () => {

@@ -9,7 +9,7 @@ type Export = { id: string; status: string; error: unknown; progress: { rows_wri
 type Sent = { id: string; start: number; version: number };
 
 const DAY_MS = 86_400_000;
-/** Days ago. Short-lived traces live for 14 days. */
+/** Ages of the two days, in days. Short-lived traces live for 14 days. */
 const AGES = [20, 19];
 /** Runs before the first step, on both days: a day with fewer than 1,000 rows is not sealed. */
 const FIRST_RUNS = 2400;
@@ -130,7 +130,7 @@ export class OldDays {
     }
   }
 
-  /** Rings the alarms of quiet partitions: compaction, bodies to R2, deletion of what is left over. */
+  /** Runs the alarms of quiet partitions: compaction, bodies to R2, deletion of what is left over. */
   async ring(): Promise<void> {
     for (const day of this.#days) await this.#call("ring", day);
   }
@@ -154,7 +154,7 @@ export class OldDays {
     return this.#server.json<T>("POST", `/soak/${what}?${query}`);
   }
 
-  /** Reads all runs: exactly those that were sent, each once and with its last change. */
+  /** Reads all runs and compares them with those that were sent. Adds findings. Returns the ids that were read. */
   async check(when: string): Promise<string[]> {
     const found = new Map<string, number>();
     const doubled: string[] = [];
@@ -220,7 +220,7 @@ export class OldDays {
   }
 }
 
-/** Does not get shorter by compression, so that bodies are large enough for R2. */
+/** Returns random text, which compression hardly shortens, so that bodies are large enough for R2. */
 function randomText(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(TEXT_BYTES))).toString("base64");
 }

@@ -1,7 +1,7 @@
 import type { RunListener } from "./cases.ts";
 
 /**
- * Time without the end of a run after which none will come: a run takes a second, a killed Worker some seconds more.
+ * Time without the end of a run after which the soak gives up: a run takes a second, a killed Worker some seconds more.
  */
 const STALLED_MS = 90_000;
 const LOOK_MS = 500;

@@ -8,7 +8,7 @@ export type Reading = {
   what: string;
   frames: Frame[];
   connections: number;
-  /** Whether the server closed the last stream: the reader has all events. */
+  /** Whether the server closed the last stream, so that the reader should have all events. */
   is_whole: boolean;
 };
 

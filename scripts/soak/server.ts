@@ -1,7 +1,7 @@
 export type Answer = { status: number; headers: Headers; text: string };
 type CallOptions = { body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
 
-/** Maximum time without a response: a killed Worker starts again, on a busy machine not at once. */
+/** Maximum time without a response: a killed Worker starts again, but takes long on a busy machine. */
 const COMES_BACK_MS = 90_000;
 const PAUSE_MS = 150;
 
@@ -26,7 +26,7 @@ export class Server {
     this.#failuresUntil = performance.now() + ms;
   }
 
-  /** Makes one attempt. @returns `null` after 500 or more or without a response: the outcome is unknown */
+  /** Makes one attempt. @returns `null` after a status of 500 or more, or without a response: the outcome is unknown */
   async once(method: string, path: string, options: CallOptions = {}): Promise<Response | null> {
     const { body, headers, signal } = options;
     try {

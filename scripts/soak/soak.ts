@@ -63,7 +63,7 @@ async function drive(
   return cases.map(({ place }) => place);
 }
 
-/** The directory is updated last: when no thread is busy there, none is. */
+/** Waits until no thread is busy. Reads only the directory, which is updated last. Returns findings. */
 async function settle(server: Server): Promise<string[]> {
   const deadline = performance.now() + SETTLE_MS;
   for (;;) {

@@ -42,7 +42,7 @@ export async function fetches(input: { url: string; count: number; at_once: numb
   return { answered: statuses.length - failed.length, failed: failed.slice(0, 10) };
 }
 
-/** Status and beginning of the answer of each URL, or the error. */
+/** Returns the status and the beginning of the answer of each URL, or status 0 and the error. */
 export async function reads({ urls }: { urls: string[] }) {
   const read = async (url: string) => {
     const response = await fetch(url);
@@ -69,7 +69,7 @@ export async function identity() {
   return { isolate, version: VERSION, secret: process.env.PLATFORM_CHECK ?? null };
 }
 
-/** Names that the code can read, and which generators of code it has. */
+/** Returns the names of the variables that the code can read, and whether it can generate code from text. */
 export async function surroundings() {
   const generates = () => new Function("return 1")() === 1;
   let generates_code = false;
@@ -105,7 +105,9 @@ export async function connects(input: { host: string; port: number; text: string
   return { answer };
 }
 
-/** Works without a pause. The clock of a Worker stops during that, so the caller counts rounds. */
+/**
+ * Computes without a pause. The clock of a Worker does not advance during that, so the caller gives a number of rounds.
+ */
 export async function spins({ millions }: { millions: number }) {
   let sum = 0;
   for (let n = 0; n < millions; n += 1) {

@@ -7,7 +7,7 @@ const State = Annotation.Root({
   steps: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
 });
 
-/** A step, a question to a person, and a step with the answer. */
+/** A step, and a step that interrupts the run with a question and stores the answer. */
 export const question = new StateGraph(State)
   .addNode("first", async () => ({ steps: 1 }))
   .addNode("question", async () => ({ answer: interrupt("continue?"), steps: 1 }))

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 
-/** Starts as many processes as processors that only compute. @returns how to end them */
+/** Starts one process for each processor, which only computes. @returns a function that ends them */
 export function startBurners(): () => void {
   const burners = Array.from({ length: availableParallelism() }, () =>
     spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" }),

@@ -1,7 +1,7 @@
 /** Headers of 120 KB. A request with them takes 0.9 MB of a Worker that reads it. */
 const PADDING = Array.from({ length: 30 }, (_, n) => `X-${n}: ${"x".repeat(4000)}`).join("\r\n");
 
-/** Beginnings of requests by what they contain. */
+/** Beginnings of requests, each with a description. */
 export const HALF_REQUESTS: [contents: string, bytes: string][] = [
   [
     "headers and a byte of a body",

@@ -13,7 +13,7 @@ export async function readMemory(dir: string): Promise<Sample> {
 }
 
 const MEGABYTE = 1024 * 1024;
-/** Growth from the second fifth of the samples to the last one: caches fill in the first. */
+/** Maximum growth from the second fifth of the samples to the last one. Caches fill in the first fifth. */
 const MAX_GROWTH = 1.25;
 
 export function memoryFindings(samples: readonly Sample[]): string[] {

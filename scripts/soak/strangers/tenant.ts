@@ -8,7 +8,7 @@ const PAGE = 100;
 /** Project of the traces that the tenant sends itself. */
 const PROJECT = "honest";
 
-/** A tenant that repeats no call except one page of the check, and remembers what the service acknowledged. */
+/** A tenant that remembers what the service acknowledged. It repeats a failed call only for pages of threads. */
 export class Tenant {
   readonly findings: string[] = [];
   /** Milliseconds of each call that was answered. */
@@ -28,7 +28,7 @@ export class Tenant {
     return `${this.#threads.size} runs and ${this.#traces.size} traces`;
   }
 
-  /** Makes a thread with a run, a streamed run without a thread, a trace, and a read of the control plane. */
+  /** Creates a thread with a run, a streamed run without a thread and a trace, and reads the control plane. */
   async round(): Promise<void> {
     const n = ++this.#n;
     const run = { assistant_id: "echo", input: { n } };
