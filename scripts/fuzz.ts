@@ -14,7 +14,7 @@ import { type Document, type Operation, operationsOf } from "./fuzz/document.ts"
 import { idPool, type Pool } from "./fuzz/pool.ts";
 import { resolveIds } from "./fuzz/references.ts";
 import { encode, type FuzzRequest, partsOf } from "./fuzz/requests.ts";
-import { belongings, type Target } from "./fuzz/target.ts";
+import { createResources, type Target } from "./fuzz/target.ts";
 import { readOptions } from "./options.ts";
 
 type Seen = {
@@ -61,7 +61,7 @@ async function fuzz(target: Target): Promise<void> {
   const operations = operationsOf(document).filter(({ id }) =>
     [undefined, id].includes(values.only),
   );
-  const pool = idPool(await belongings(target, stack.info));
+  const pool = idPool(await createResources(target, stack.info));
   const check = checker(document);
   const findings = new Map<string, Finding>();
   const refused = new Map(operations.map(({ id }) => [id, "not tried"]));

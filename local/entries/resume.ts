@@ -8,7 +8,10 @@ import { mapConcurrent } from "../../src/shared/work/chunks.ts";
 
 type DeploymentKey = { deployment_id: string; workspace_id: string };
 
-/** Deployments, and threads of a deployment, at once. All objects share one thread of the processor. */
+/**
+ * Maximum number of deployments, and of threads of each, that are woken at once. All objects share one thread of the
+ * processor: more calls would only delay the first step.
+ */
 const AT_ONCE = 4;
 
 /** Ignores errors of a deployment: the heartbeat of a thread wakes it as well, up to 15 seconds later. */

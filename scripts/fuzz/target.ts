@@ -8,7 +8,10 @@ type Make = (path: string, body: unknown) => Promise<Made>;
 const DEPLOY_MS = 120_000;
 
 /** Creates a resource of each kind. Returns their ids by name. */
-export async function belongings({ base_url, api_keys }: Target, info: StackInfo): Promise<Made> {
+export async function createResources(
+  { base_url, api_keys }: Target,
+  info: StackInfo,
+): Promise<Made> {
   const headers = { "x-api-key": api_keys[0] ?? "", "content-type": "application/json" };
   const send = async (path: string, init: RequestInit): Promise<Made> => {
     const response = await fetch(base_url + path, { ...init, headers });
@@ -25,7 +28,7 @@ export async function belongings({ base_url, api_keys }: Target, info: StackInfo
     secrets: [],
   });
   const revision = `/v2/deployments/${deployment.id}/revisions/${deployment.latest_revision_id}`;
-  await deployed(() => send(revision, {}));
+  await awaitDeployed(() => send(revision, {}));
   return {
     deployment_id: deployment.id ?? "",
     revision_id: deployment.latest_revision_id ?? "",
@@ -35,7 +38,7 @@ export async function belongings({ base_url, api_keys }: Target, info: StackInfo
   };
 }
 
-async function deployed(read: () => Promise<Made>): Promise<void> {
+async function awaitDeployed(read: () => Promise<Made>): Promise<void> {
   const until = Date.now() + DEPLOY_MS;
   for (let status = ""; status !== "DEPLOYED"; ) {
     ({ status = "" } = await read());

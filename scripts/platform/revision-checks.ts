@@ -95,7 +95,8 @@ async function packageFiles(): Promise<Files> {
 /** Id of the deployment with packages, which two checks share. Missing until one of them has deployed it. */
 const deployed = new WeakMap<Target, string>();
 
-async function packagesOf(target: Target): Promise<string> {
+/** Deploys the agent with packages, once. Returns the deployment's id. */
+async function deployPackages(target: Target): Promise<string> {
   const known = deployed.get(target);
   if (known !== undefined) return known;
   const { id } = await deploy(target, "packages", await packageFiles());
@@ -105,7 +106,7 @@ async function packagesOf(target: Target): Promise<string> {
 
 async function checkPackages(target: Target): Promise<string> {
   const started = Date.now();
-  const client = target.clientOf(await packagesOf(target));
+  const client = target.clientOf(await deployPackages(target));
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
   const { thread_id } = await client.threads.create();
   await client.runs.wait(thread_id, "question", { input: {} });
@@ -118,7 +119,7 @@ async function checkPackages(target: Target): Promise<string> {
 }
 
 async function checkApp(target: Target): Promise<string> {
-  const path = `/agents/${await packagesOf(target)}/probe`;
+  const path = `/agents/${await deployPackages(target)}/probe`;
   const large = await target.fetch("GET", `${path}/large?megabytes=${MEGABYTES}`);
   const { byteLength } = await large.arrayBuffer();
   assert(byteLength === MEGABYTES * 1_000_000, `an app's ${MEGABYTES} MB have ${byteLength} bytes`);

@@ -46,7 +46,7 @@ export async function checkCase(
 
 async function look(server: Server, { thread_id }: ThreadCase): Promise<Seen> {
   const path = `/threads/${thread_id}`;
-  await comesToRest(server, path);
+  await waitUntilIdle(server, path);
   const [thread, runs, state] = await Promise.all([
     server.json<Seen["thread"]>("GET", path),
     server.json<Run[]>("GET", `${path}/runs?limit=1000`),
@@ -63,7 +63,7 @@ async function look(server: Server, { thread_id }: ThreadCase): Promise<Seen> {
  * Reads the thread until it is not busy, or for `SETTLE_MS`. A run without a client continues after a crash when the
  * thread is read, or by the thread's alarm.
  */
-async function comesToRest(server: Server, path: string): Promise<void> {
+async function waitUntilIdle(server: Server, path: string): Promise<void> {
   const deadline = performance.now() + SETTLE_MS;
   while (performance.now() < deadline) {
     const { status } = await server.json<Seen["thread"]>("GET", path);

@@ -3,7 +3,7 @@
 /** Request without its body. */
 export type WireRequest = { url: string; method: string; headers: [string, string][] };
 
-/** User that `authenticate` returned, with all its fields. */
+/** User that `authenticate` returned, with all its fields. The named fields have defaults, except `identity`. */
 export type AuthUser = {
   identity: string;
   permissions: string[];

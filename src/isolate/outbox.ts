@@ -53,7 +53,8 @@ export class Outbox {
   }
 
   /**
-   * Adds the operations that `piggyback` returns to each batch, except to the one of `drain` and to very large ones.
+   * Adds the operations that `piggyback` returns to each batch that is sent, except to very large ones. The batch that
+   * `drain` returns has none.
    */
   onSend(piggyback: (batch: Op[]) => Op[]) {
     this.#piggyback = piggyback;

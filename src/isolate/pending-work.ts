@@ -69,14 +69,16 @@ export class PendingWork {
     }
   }
 
-  start(start: (ended: () => void) => unknown): unknown {
+  /** Starts a timer with `start`, and counts it as work until it fires or is cleared. Returns the timer. */
+  trackTimer(start: (ended: () => void) => unknown): unknown {
     const timer = start(() => this.#timers.delete(timer));
     this.#timers.add(timer);
     if (isObject(timer)) owners.set(timer, this);
     return timer;
   }
 
-  static stop(timer: unknown) {
+  /** Stops counting a timer of any run, which is being cleared. */
+  static forgetTimer(timer: unknown) {
     const owner = isObject(timer) ? owners.get(timer) : undefined;
     if (owner) owner.#timers.delete(timer);
   }
@@ -101,7 +103,7 @@ globalThis.setTimeout = new Proxy(startTimer, {
     if (!work || typeof callback !== "function" || ms > GRACE_MS) {
       return Reflect.apply(target, self, [callback, ms, ...args]);
     }
-    return work.start((ended) => {
+    return work.trackTimer((ended) => {
       const fire = (...given: unknown[]) => {
         ended();
         return callback(...given);
@@ -113,7 +115,7 @@ globalThis.setTimeout = new Proxy(startTimer, {
 
 globalThis.clearTimeout = new Proxy(stopTimer, {
   apply(target, self, [timer]) {
-    PendingWork.stop(timer);
+    PendingWork.forgetTimer(timer);
     return Reflect.apply(target, self, [timer]);
   },
 });

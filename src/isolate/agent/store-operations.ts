@@ -79,16 +79,27 @@ function toOp(operation: StoreOperation): StoreOp {
   const refresh = ttl.refresh_on_read;
   if ("namespacePrefix" in operation) {
     const { namespacePrefix: prefix, filter = null, limit = 10, offset = 0 } = operation;
-    return { op: "search", prefix: labels(prefix), filter, limit, offset, vector: null, refresh };
+    return {
+      op: "search",
+      prefix: parseNamespace(prefix),
+      filter,
+      limit,
+      offset,
+      vector: null,
+      refresh,
+    };
   }
   if (!("namespace" in operation)) {
     const { matchConditions = [], maxDepth = null, limit = 100, offset = 0 } = operation;
     const conditions = matchConditions.map(
-      ({ matchType, path }): NamespaceCondition => ({ match: matchType, path: labels(path) }),
+      ({ matchType, path }): NamespaceCondition => ({
+        match: matchType,
+        path: parseNamespace(path),
+      }),
     );
     return { op: "namespaces", conditions, max_depth: maxDepth, limit, offset };
   }
-  const namespace = labels(operation.namespace);
+  const namespace = parseNamespace(operation.namespace);
   const key = String(operation.key);
   if (!("value" in operation)) return { op: "get", namespace, key, refresh };
   if (operation.value === null) return { op: "delete", namespace, key };
@@ -96,7 +107,8 @@ function toOp(operation: StoreOperation): StoreOp {
   return { op: "put", namespace, key, value, vectors: [], ttl_ms: ttl.default_ms };
 }
 
-function labels(namespace: unknown): string[] {
+/** @throws StoreError when the namespace is not a list of strings */
+function parseNamespace(namespace: unknown): string[] {
   if (Array.isArray(namespace) && namespace.every((label) => typeof label === "string")) {
     return namespace;
   }

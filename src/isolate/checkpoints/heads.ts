@@ -78,7 +78,7 @@ export class Heads {
     this.#dropEarly(ns);
   }
 
-  /** Caches a new checkpoint. Ignores one that is not newer than the cached one. */
+  /** Caches a checkpoint that is newer than the cached one, unless it is large or its namespace is released. */
   put(loaded: LoadedCheckpoint) {
     const { ns, checkpoint_id, parent_id } = loaded;
     const newest = this.#heads.get(ns)?.loaded.checkpoint_id ?? null;

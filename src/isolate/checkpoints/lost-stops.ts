@@ -10,10 +10,10 @@ export type StopsWithin = {
 };
 
 /**
- * Returns the checkpoint from which the next attempt of a lost run continues in the namespace of a subgraph: `head`,
- * its newest, or the parent of `head`. LangGraph looks for a breakpoint after a node only when it ends a step. If the
- * lost attempt ended a step at such a breakpoint, the next attempt continues from the parent. LangGraph then ends the
- * step again, from its stored writes, and no node runs twice.
+ * Returns the checkpoint from which the next attempt of a lost run continues in the namespace of a subgraph. `head` is
+ * the newest checkpoint there. LangGraph looks for a breakpoint after a node only when it ends a step. If the lost
+ * attempt ended a step at such a breakpoint, the next attempt continues from the parent of `head`. LangGraph then ends
+ * the step again, from its stored writes, and no node runs twice. In all other cases it continues from `head`.
  */
 export async function beforeStop(
   head: LoadedCheckpoint | null,

@@ -21,8 +21,8 @@ export function toOptions(call: RunCall, context: Record<string, unknown> | unde
 }
 
 /**
- * Returns the config of a read or an update of the state: its checkpoint, and the configurable of the call, which
- * factories of graphs read.
+ * Returns the config of a read or an update of the state: its checkpoint, and the configurable of the call, on which
+ * dynamic graphs may depend.
  */
 export function toStateConfig(
   call: Pick<StateCall, "thread_id" | "config"> & Partial<Pick<StateCall, "ns" | "checkpoint_id">>,

@@ -137,11 +137,11 @@ function stringify(value: unknown): string | undefined {
   try {
     return JSON.stringify(value, plain);
   } catch {
-    return tryAgain(value);
+    return stringifyWithoutCycles(value);
   }
 }
 
-function tryAgain(value: unknown): string {
+function stringifyWithoutCycles(value: unknown): string {
   try {
     return JSON.stringify(value, withoutCycles()) ?? "null";
   } catch (error) {
