@@ -7,7 +7,7 @@ import { type LogFile, openLog } from "./processes/log-file.ts";
 import type { ServeOptions } from "./serve.ts";
 
 type WorkerOptions = ServeOptions & {
-  /** PEM file of the authorities that workerd trusts beside the system's. */
+  /** PEM file of the authorities that workerd trusts beside those of browsers. */
   ca_file: string | undefined;
   onError(line: string): void;
 };

@@ -2,8 +2,8 @@ import { randomOf } from "./random.ts";
 import { pause, type Server } from "./server.ts";
 
 /**
- * Bounds of the number of runs that end between two kills. With bounds in time, a slow machine could lose one run more
- * than three times in a row, after which Heddle ends the run.
+ * Bounds of the number of runs that end between two kills. With bounds in time, a slow machine could lose one run at
+ * each kill, until Heddle ends it after its last attempt.
  */
 const RUNS_BETWEEN_KILLS = [90, 220] as const;
 /** Maximum time of a kill and the restart. */

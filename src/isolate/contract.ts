@@ -143,7 +143,7 @@ export type StateCall = GraphCall & {
 export type UpdateCall = GraphCall & {
   ns: string;
   checkpoint_id: string | null;
-  /** Applied in order; the updates of one superstep apply together. */
+  /** Applied in order. The updates of one superstep apply together, except with LangGraph before 0.2.57. */
   supersteps: WireUpdate[][];
 };
 

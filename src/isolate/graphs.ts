@@ -1,6 +1,6 @@
 import { graphs as exported, types } from "heddle:graphs";
 
-/** Content of `heddle:graphs`: one entry per graph of langgraph.json, written by the builder. */
+/** A graph of langgraph.json in the module `heddle:graphs`, which the builder writes. */
 export type ExportedGraph = {
   module: Record<string, unknown>;
   export_name: string;

@@ -8,7 +8,7 @@ import {
   StateLimitError,
 } from "./message-size.ts";
 
-// RPC takes 32 MiB a message; a batch is also one transaction and one copy in memory.
+// Size at which a batch ends. RPC takes 32 MiB a message, and a batch is also one transaction and one copy in memory.
 const BATCH_BYTES = 4 * 1024 * 1024;
 /** The thread refuses a commit of more than 65,536 operations. */
 const BATCH_OPS = 8192;

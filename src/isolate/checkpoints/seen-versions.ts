@@ -1,6 +1,8 @@
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 
-/** Key in `versions_seen` for the versions at which a static breakpoint has stopped. */
+/**
+ * Key in `versions_seen` for the versions from which a graph has continued. Static breakpoints stop only at later ones.
+ */
 export const INTERRUPT = "__interrupt__";
 /** A channel that no graph has. LangGraph marks only channels of the graph as seen, so it never marks this one. */
 const UNSEEN = "__heddle_unseen__";

@@ -27,7 +27,7 @@ const CLASS_OF_TYPE: Record<string, string> = {
 
 /**
  * Writes a value in the format of LangGraph's serializer. Escapes a plain object that looks like a serialized instance,
- * so that `parseCheckpointJson` returns the same plain object.
+ * so that `parseCheckpointJson` returns the same plain object. Writes "[Circular]" for an object within itself.
  * @throws RangeError for a value that is nested too deeply
  */
 export function toCheckpointJson(value: unknown): string {

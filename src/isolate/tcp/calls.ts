@@ -1,6 +1,6 @@
 // A call is one invocation of this isolate by RPC or a request. Objects of the runtime, such as sockets and timers,
 // work only in the call that made them, and end with it. But a pool of connections in a module serves many calls.
-// Therefore the call that opened a socket does what other calls do with the socket: they give it jobs. And timers of
+// Therefore other calls give jobs to the call that opened a socket, which then uses the socket for them. Timers of
 // modules move from call to call.
 //
 // The runtime may end a call without notice, for example when its caller has disconnected. Other calls detect this end,

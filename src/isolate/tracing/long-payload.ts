@@ -9,7 +9,7 @@ export function leftOut(characters: number | string) {
 
 /**
  * Whether the JSON text of a payload is certainly too long. Counts only texts of plain data and contents of messages.
- * To write the JSON here would take memory twice more for each node of each step.
+ * Does not write the JSON, which would take much memory for each node of each step.
  */
 export function isLong(payload: unknown): boolean {
   return roomLeft(payload, MAX_CHARACTERS, DEPTH) < 0;

@@ -19,7 +19,7 @@ export type Pieces = { texts: string[]; first: number; length: number };
  */
 export class TraceJson {
   readonly #written = new WeakMap<object, Written>();
-  /** Texts of the current batch, within which values do not change. */
+  /** Texts of the messages of the current batch. Messages do not change within a batch. */
   #fresh = new Map<object, string>();
 
   write(value: unknown): string {
