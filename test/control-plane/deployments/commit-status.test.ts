@@ -1,6 +1,10 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { BuildOutcome, BuildSink } from "../../../src/control-plane/builds/contract.ts";
+import type {
+  BuildOrder,
+  BuildOutcome,
+  BuildSink,
+} from "../../../src/control-plane/builds/contract.ts";
 import { consumeBuild } from "../../../src/control-plane/builds/queue/consumer.ts";
 import { answerHost } from "../../support/answer-host.ts";
 import { deploymentRow, type RevisionFields, revisionRow } from "../../support/deployment.ts";
@@ -39,21 +43,22 @@ async function pushed(fields: RevisionFields = {}) {
   return revisionRow(deployment, { trigger: "push", repo_commit_sha: PUSHED, ...fields });
 }
 
-/** Answers builds with an outcome after the fetch of a commit. */
-function buildAs(outcome: BuildOutcome) {
-  const build = async (_order: unknown, sink: BuildSink) => {
+/** A builder that answers with an outcome after the fetch of a commit, and the environment that has it. */
+function builderOf(outcome: BuildOutcome) {
+  const build = vi.fn(async (_order: BuildOrder, sink: BuildSink): Promise<BuildOutcome> => {
     const described = { repo_commit_message: null, repo_commit_authored_at: null };
     const commit = { repo_commit_sha: BUILT, ...described };
     await sink.log([], { steps: [], commit });
     return outcome;
-  };
-  return vi.spyOn(env.BUILDER, "build").mockImplementation(build as never);
+  });
+  const withBuilder = { ...env, BUILDER: { build } } as unknown as Env;
+  return { build, withBuilder };
 }
 
 test("a push whose branch has a newer commit leaves no commit pending", async () => {
   const revision = await pushed();
-  buildAs(FAILED);
-  await consumeBuild(env, { revision_id: revision.id });
+  const { withBuilder } = builderOf(FAILED);
+  await consumeBuild(withBuilder, { revision_id: revision.id });
   expect(reports).toEqual([
     { sha: BUILT, state: "pending" },
     { sha: BUILT, state: "failure" },
@@ -62,24 +67,24 @@ test("a push whose branch has a newer commit leaves no commit pending", async ()
 
 test("a next attempt builds the commit of the first, which is reported as pending", async () => {
   const revision = await pushed();
-  const build = buildAs({ ...FAILED, is_transient: true });
+  const { build, withBuilder } = builderOf({ ...FAILED, is_transient: true });
   const message = { revision_id: revision.id };
-  await expect(consumeBuild(env, message)).rejects.toThrow("no bundle");
-  await expect(consumeBuild(env, message)).rejects.toThrow("no bundle");
+  await expect(consumeBuild(withBuilder, message)).rejects.toThrow("no bundle");
+  await expect(consumeBuild(withBuilder, message)).rejects.toThrow("no bundle");
   const sources = build.mock.calls.map(([{ source }]) => source);
   expect(sources).toMatchObject([{ repo_ref: "main" }, { repo_ref: BUILT }]);
 });
 
 test("the attempt after one that fetched nothing reads the branch again", async () => {
   const revision = await pushed();
-  const build = buildAs({ ...FAILED, is_transient: true });
-  build.mockResolvedValueOnce({ ...FAILED, is_transient: true } as never);
+  const { build, withBuilder } = builderOf({ ...FAILED, is_transient: true });
+  build.mockResolvedValueOnce({ ...FAILED, is_transient: true });
   const message = { revision_id: revision.id };
   const sources = () => build.mock.calls.map(([{ source }]) => source);
-  await expect(consumeBuild(env, message)).rejects.toThrow("no bundle");
-  await expect(consumeBuild(env, message)).rejects.toThrow("no bundle");
+  await expect(consumeBuild(withBuilder, message)).rejects.toThrow("no bundle");
+  await expect(consumeBuild(withBuilder, message)).rejects.toThrow("no bundle");
   expect(sources()).toMatchObject([{ repo_ref: "main" }, { repo_ref: "main" }]);
-  await consumeBuild(env, message).catch(() => undefined);
+  await consumeBuild(withBuilder, message).catch(() => undefined);
   expect(sources().at(2)).toMatchObject({ repo_ref: BUILT });
 });
 
