@@ -22,8 +22,8 @@ const LEFT_OUT = new RegExp(
   [
     "^(bundle|run|backup)$",
     "^(backup|stack)\\.pid$",
-    "^worker\\.(json|log(\\.1)?)$",
-    "^(local|workers)\\.json$",
+    "^worker\\.log(\\.1)?$",
+    "^(local|root|worker|workers)\\.json$",
     // Drafts of a write that did not end.
     "^[^/]+\\.(json|env)\\.\\d+$",
     "^s3/\\.drafts$",

@@ -254,6 +254,11 @@ test.each([
   expect(work).toThrow(message);
 });
 
+test("a backup leaves out the file that names the process of the stack", async () => {
+  await writeFile(join(dir, "root.json"), "{}");
+  expect(scan(dir, []).files.has("root.json")).toBe(false);
+});
+
 test("a scan that takes longer than the pause ends at its deadline", () => {
   expect(() => scan(dir, [], performance.now() - 1)).toThrow("longer --max-pause");
   expect(scan(dir, ["state"]).files.has(DATABASE)).toBe(false);
