@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
@@ -12,8 +13,10 @@ export type Process = {
 };
 
 const run = promisify(execFile);
-/** Unit of memory in /proc: a page, which most kernels have with 4 KiB. */
-const PAGE_BYTES = 4096;
+/** Type of the entry of the auxiliary vector that has the size of a page. */
+const AT_PAGESZ = 6n;
+/** Unit of memory in /proc: a page, which some kernels for ARM have with 16 or 64 KiB. */
+const PAGE_BYTES = pageBytesOf(readAuxiliaryVector());
 /** Unit of processor time in /proc: 1/100 s on every Linux. */
 const TICK_MS = 10;
 
@@ -186,4 +189,19 @@ function toMs(time: string): number {
   const seconds = [1, 60, 3600, 86_400];
   const parts = time.split(/[-:]/).map(Number).reverse();
   return 1000 * parts.reduce((sum, part, n) => sum + part * (seconds[n] ?? 0), 0);
+}
+
+/** Returns the size of a page, 4 KiB where the vector does not have it. An entry has two numbers of 64 bits. */
+export function pageBytesOf(vector: Buffer): number {
+  for (let at = 0; at + 16 <= vector.length; at += 16)
+    if (vector.readBigUInt64LE(at) === AT_PAGESZ) return Number(vector.readBigUInt64LE(at + 8));
+  return 4096;
+}
+
+function readAuxiliaryVector(): Buffer {
+  try {
+    return readFileSync("/proc/self/auxv");
+  } catch {
+    return Buffer.alloc(0);
+  }
 }
