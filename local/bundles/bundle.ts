@@ -80,7 +80,7 @@ let builderModules = Promise.resolve();
 /** Bundles the builder in a draft and renames it: the first build waits for the complete folder. */
 export async function bundleBuilder(path: string): Promise<void> {
   // All stacks of a process write to the same dist, so they do it one after the other.
-  builderModules = builderModules.then(buildBuilderModules);
+  builderModules = builderModules.catch(() => undefined).then(buildBuilderModules);
   await builderModules;
   const folder = bundleOf(path, BUILDER);
   await bundleUnlessCurrent(path, { ...BUILDER, folder: draftOf(BUILDER.folder) });

@@ -89,7 +89,11 @@ export function builderProcesses(
 ): Processes {
   let pool: Promise<Pool> | undefined;
   return answerFrom(() => {
-    pool ??= openBuilderPool(bundleOf(path, script), script, bound, policy);
+    pool ??= openBuilderPool(bundleOf(path, script), script, bound, policy).catch((error) => {
+      // The next build opens it again.
+      pool = undefined;
+      throw error;
+    });
     return pool;
   });
 }
