@@ -79,6 +79,7 @@ function mergeMessages(old: FunctionMessage[], added: unknown[]): FunctionMessag
  */
 export function toMessage(message: unknown): FunctionMessage {
   if (typeof message === "string") return { type: "human", content: message, id: newMessageId() };
+  if (!isUpdate(message)) throw new TypeError("A message must be a text or an object.");
   const { role, type, id, ...rest } = JSON.parse(toWire(message)) as Values;
   const named = String(type ?? role ?? "human");
   return {

@@ -5,7 +5,7 @@ import { v6, v7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import type { LoadedCheckpoint } from "../../../src/isolate/checkpoint-contract.ts";
 import { Heads } from "../../../src/isolate/checkpoints/heads.ts";
-import { readState, toOp } from "../../../src/isolate/functions/function-state.ts";
+import { applyUpdate, readState, toOp } from "../../../src/isolate/functions/function-state.ts";
 import { LateTimer } from "../../../src/isolate/tcp/late-timer.ts";
 import { toWire } from "../../../src/isolate/wire.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
@@ -324,4 +324,9 @@ test("an update at an earlier checkpoint is the newest state, also where the clo
   const update = { ...stateUpdate({ forked: true }, "plain"), checkpoint_id };
   expect((await thread.object.updateState(update, thread.revision)).ok).toBe(true);
   expect((await stateOf(thread)).values).toMatchObject({ forked: true });
+});
+
+test.each([[null], [5], [[]]])("%j as a message is refused", (message) => {
+  const state = readState(graphCheckpoint(v6(), {}));
+  expect(() => applyUpdate(state, { messages: [message] })).toThrow("A message must be a text or");
 });
