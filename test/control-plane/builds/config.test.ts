@@ -86,6 +86,7 @@ test.each([
   [{ graphs: { a: { path: "x.ts", description: 1 } } }, "config_invalid", '"graphs.a.description"'],
   [{ graphs: { a: "agent.py:g" } }, "unsupported_language", 'graph "a" is Python (agent.py)'],
   [{ graphs: { a: "my_agent:g" } }, "unsupported_language", "is Python"],
+  [{ graphs: { a: "./src/agent:g" } }, "config_invalid", "in src/agent.ts: name the file with"],
   [{ graphs: { a: "agent.rb" } }, "config_invalid", "neither JavaScript nor TypeScript"],
   [{ graphs: { a: "src/other.ts" } }, "graph_not_found", "There is src/agent.ts."],
   [{ graphs: { a: "src/agent.ts" }, env: 1 }, "config_invalid", '"env" must be'],

@@ -91,7 +91,7 @@ function readGraph(
   }
   const [file = "", ...rest] = entry.path.split(":");
   const source = joinPath(folder, file);
-  assertScript(id, source);
+  assertScript(tree, id, source);
   return {
     path: findFile(tree, path, id, source),
     export_name: rest.join(":") || "default",
@@ -99,8 +99,13 @@ function readGraph(
   };
 }
 
-function assertScript(id: string, source: string) {
+function assertScript(tree: Tree, id: string, source: string) {
   if (SCRIPT.test(source)) return;
+  const script = [...tree.files.keys()].find((name) => name.replace(SCRIPT, "") === source);
+  if (script !== undefined) {
+    const text = `Graph "${id}" is in ${script}: name the file with its extension, not ${source}.`;
+    throw new BuildFailure("config_invalid", text);
+  }
   const isPython = source.endsWith(".py") || !/\.\w+$/.test(source);
   const what = isPython ? "Python" : "neither JavaScript nor TypeScript";
   const text = `Heddle runs JavaScript and TypeScript graphs ${EXTENSIONS}; graph "${id}" is ${what} (${source}).`;
