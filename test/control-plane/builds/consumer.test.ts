@@ -12,6 +12,7 @@ import {
   setIsolateOpener,
 } from "../../../src/control-plane/deployments/isolate/isolate.ts";
 import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
+import { agentLog } from "../../../src/control-plane/deployments/logs/agent-log.ts";
 import { build_logs } from "../../../src/control-plane/deployments/logs/table.ts";
 import {
   claimBuild,
@@ -280,6 +281,15 @@ describe("before it begins, a revision", () => {
       attempt: 0,
     });
     expect((await claimed(newer.id)).attempt).toBe(1);
+  });
+
+  test("that is skipped wakes the streams of its deployment", async () => {
+    const { deployment, revision } = await waiting();
+    await revisionRow(deployment, { number: 2 });
+    const log = agentLog(env, deployment.id);
+    const version = await log.waitForChange(null, 0);
+    expect(await claimBuild(env, revision.id, NOW)).toBeNull();
+    expect(await log.waitForChange(version, 0)).not.toBe(version);
   });
 
   test("that builds already continues when a newer one is created", async () => {

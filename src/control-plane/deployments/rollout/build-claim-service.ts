@@ -10,6 +10,7 @@ import { deployments, revisions } from "../table.ts";
 import { lastError, stepsOfClaim } from "./build-progress.ts";
 import { before, LEASE_MS, observeBuild, type RevisionBuild } from "./build-service.ts";
 
+const OF_STREAM = { deployment_id: revisions.deployment_id };
 /** Maximum number of attempts of a build. */
 export const MAX_ATTEMPTS = 3;
 /** Maximum number of attempts that ended their isolate or process: after the first one, a build is tried once more. */
@@ -31,13 +32,15 @@ export async function claimBuild(
 ): Promise<RevisionBuild | null> {
   const db = database(env);
   const at = now.toISOString();
-  const [, , lost, brokenOff, claimed] = await db.batch([
-    end(env, "INTERRUPTED", at, null).where(
-      and(eq(revisions.id, revision_id), before("INTERRUPTED"), sql`not ${isDeploymentReady}`),
-    ),
-    end(env, "SKIPPED", at, OVERTAKEN).where(
-      and(eq(revisions.id, revision_id), before("SKIPPED"), isOvertaken),
-    ),
+  const [interrupted, skipped, lost, brokenOff, claimed] = await db.batch([
+    end(env, "INTERRUPTED", at, null)
+      .where(
+        and(eq(revisions.id, revision_id), before("INTERRUPTED"), sql`not ${isDeploymentReady}`),
+      )
+      .returning(OF_STREAM),
+    end(env, "SKIPPED", at, OVERTAKEN)
+      .where(and(eq(revisions.id, revision_id), before("SKIPPED"), isOvertaken))
+      .returning(OF_STREAM),
     ...endExhausted(env, revision_id, at),
     db
       .update(revisions)
@@ -58,13 +61,12 @@ export async function claimBuild(
           hasFreeSlot(at),
         ),
       )
-      .returning({ attempt: revisions.attempt }),
+      .returning({ ...OF_STREAM, attempt: revisions.attempt }),
   ]);
   for (const row of [...lost, ...brokenOff]) observeBuild(row, "failed");
-  const build =
-    claimed[0] === undefined ? null : await readBuild(env, revision_id, claimed[0].attempt);
-  if (build !== null) await notifyStreams(env, build.deployment_id);
-  return build;
+  const [changed] = [...interrupted, ...skipped, ...lost, ...brokenOff, ...claimed];
+  if (changed) await notifyStreams(env, changed.deployment_id);
+  return claimed[0] === undefined ? null : readBuild(env, revision_id, claimed[0].attempt);
 }
 
 /**
