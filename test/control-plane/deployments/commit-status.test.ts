@@ -103,12 +103,20 @@ test("the end of a build is reported again until the host accepts it", async () 
   expect(sent).toHaveBeenCalledTimes(2);
 });
 
-test("a late report leaves the status of a newer revision of the commit", async () => {
+test.each([0, 1])("report %i leaves the status of a newer revision of the commit", async (n) => {
   const revision = await pushed({ status: "BUILD_FAILED" });
   const deployment = { id: revision.deployment_id, workspace_id: revision.workspace_id };
   await revisionRow(deployment, { number: 2, repo_commit_sha: PUSHED, status: "DEPLOYED" });
-  await consumeBuild(env, { revision_id: revision.id, reports: 1 });
+  await consumeBuild(env, { revision_id: revision.id, reports: n });
   expect(reports).toEqual([]);
+});
+
+test("a status is reported again although a copy of its revision was deployed at once", async () => {
+  const revision = await pushed({ status: "DEPLOYED" });
+  const deployment = { id: revision.deployment_id, workspace_id: revision.workspace_id };
+  await revisionRow(deployment, { number: 2, repo_commit_sha: PUSHED, status: "DEPLOYED" });
+  await consumeBuild(env, { revision_id: revision.id, reports: 1 });
+  expect(reports).toEqual([{ sha: PUSHED, state: "success" }]);
 });
 
 test.each([

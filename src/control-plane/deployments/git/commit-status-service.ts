@@ -1,4 +1,4 @@
-import { and, eq, gt } from "drizzle-orm";
+import { and, eq, gt, ne } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { database } from "../../../shared/context.ts";
 import { isBusy } from "../../../shared/egress/busy.ts";
@@ -28,13 +28,16 @@ export async function reportEnd(
   env: Env,
   { revision_id, reports = 0 }: Omit<BuildMessage, "type">,
 ): Promise<void> {
-  if (reports > 0 && (await hasNewerOfCommit(env, revision_id))) return;
+  if (await isSuperseded(env, revision_id)) return;
   if (await tryReport(env, revision_id, isFinished)) return;
   await sendReport(env, revision_id, reports + 1);
 }
 
-/** Returns whether a newer revision has the same commit: a commit has the status of its newest revision. */
-async function hasNewerOfCommit(env: Env, revision_id: string): Promise<boolean> {
+/**
+ * Returns whether a newer revision of the same commit has another status: a commit has the status of its newest revision.
+ * A copy that is deployed at once is never reported, so its equal status does not count.
+ */
+async function isSuperseded(env: Env, revision_id: string): Promise<boolean> {
   const newer = alias(revisions, "newer");
   const [row] = await database(env)
     .select({ id: newer.id })
@@ -45,6 +48,7 @@ async function hasNewerOfCommit(env: Env, revision_id: string): Promise<boolean>
         eq(newer.deployment_id, revisions.deployment_id),
         eq(newer.repo_commit_sha, revisions.repo_commit_sha),
         gt(newer.number, revisions.number),
+        ne(newer.status, revisions.status),
       ),
     )
     .where(eq(revisions.id, revision_id))
