@@ -201,7 +201,9 @@ async function dropProvider(ctx: Context, { id, provider_id }: ProviderRow): Pro
   try {
     await ctx.db.batch([
       ctx.db.delete(oauth_authorizations).where(eq(oauth_authorizations.oauth_provider_id, id)),
-      ctx.db.delete(oauth_providers).where(isProvider(ctx, provider_id)),
+      ctx.db
+        .delete(oauth_providers)
+        .where(and(isProvider(ctx, provider_id), eq(oauth_providers.id, id))),
     ]);
   } catch (error) {
     throw isForeignKeyViolation(error) ? overtaken(error) : error;
