@@ -83,7 +83,7 @@ function RotateKey({ path, apiKey, onSecret, onClose }: Props & { onClose: () =>
       onClose={onClose}
     >
       The key gets a new secret, shown once. The old secret works for one hour more, so that
-      programs can change. Sessions opened with the old secret end.
+      programs can change. Sessions opened with it end at the same time.
     </ConfirmDialog>
   );
 }
