@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { eventsOf, nextOf } from "../../support/events.ts";
 import {
   EVERYTHING,
   namesOf,
@@ -384,4 +385,22 @@ test("the events of a run that is over are a text, and those of one that is not,
   const whole = await readEvents(await begin(large));
   expect(await begin(large)).toBeInstanceOf(ReadableStream);
   expect(whole).toEqual(await follow(large.run_id));
+});
+
+test("a reader of a thread's lifecycle that reconnects receives what ended while it was away", async () => {
+  const { object, wait } = await testThread();
+  await wait("echo", { input: hi });
+  const follow = async (after: number) => {
+    const stream = await object.followThread({ after, modes: ["lifecycle"] });
+    if (!stream) throw new Error("The thread has no stream.");
+    const body = new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
+    return eventsOf(body);
+  };
+  const events = await follow(0);
+  const first = [await nextOf(events), await nextOf(events)];
+  expect(first.map(({ data }) => data.event)).toEqual(["running", "completed"]);
+  await wait("echo", { input: hi });
+  const again = await follow(Number(first[1]?.id));
+  const received = [await nextOf(again), await nextOf(again), await nextOf(again)];
+  expect(received.map(({ data }) => data.event)).toEqual(["completed", "running", "completed"]);
 });

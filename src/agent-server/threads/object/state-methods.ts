@@ -3,6 +3,10 @@ import type { StateAnswer } from "../contract/state-answers.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { type HistoryPart, type StatePart, ThreadStates, type UpdatePart } from "./loop/states.ts";
 
+/**
+ * Methods of the RPC for the state of a thread. `active`: the revision for a thread without runs. A thread that does not
+ * exist, has ended or is an incomplete copy is `thread_missing`.
+ */
 export class StateMethods {
   readonly #thread: LiveThread;
   readonly #states: ThreadStates;
@@ -24,6 +28,7 @@ export class StateMethods {
       : { ok: false, error: "thread_missing" };
   }
 
+  /** Resolves when the directory has the change, or is unavailable. */
   async updateState(call: UpdatePart, active: RevisionRef): Promise<StateAnswer> {
     if (!this.#thread.openVisible()) return { ok: false, error: "thread_missing" };
     const answer = await this.#states.update(call, active);

@@ -18,8 +18,8 @@ type StreamPosition = { after: number; run_id: string | null };
 
 /**
  * Server-sent events of all runs of a thread, until it is deleted or the run of a temporary one has ended. Lifecycle
- * events are derived from the log and have no id: a client that reconnects receives the end of the last run again, and
- * misses none.
+ * events are derived from the log, and have the id of the row before them: a client that reconnects with its last id may
+ * receive the end of a run again, and misses none.
  */
 export class ThreadStream {
   readonly #store: ThreadStore;
@@ -74,37 +74,41 @@ export class ThreadStream {
 
   #framesOf(page: EventRow[]): StreamPosition & { frames: string } {
     let frames = "";
-    let current = this.#position.run_id;
+    let { after, run_id } = this.#position;
     for (const row of page) {
-      if (current !== null && row.run_id !== current) frames += this.#lifecycleEnd(current);
-      current = row.run_id;
-      if (row.event === "metadata") frames += this.#lifecycle(current, "running");
+      if (run_id !== null && row.run_id !== run_id) frames += this.#lifecycleEnd(run_id, after);
+      run_id = row.run_id;
+      if (row.event === "metadata") frames += this.#lifecycle(run_id, "running", after);
+      after = row.id;
       if (this.#modes.has("run_modes")) frames += toFrame(row);
     }
-    return { frames, after: page.at(-1)?.id ?? 0, run_id: current };
+    return { frames, after, run_id };
   }
 
   #end(): StreamPosition & { frames: string } {
     const { after, run_id } = this.#position;
     if (run_id === null || !this.#isOver(run_id)) return { after, run_id, frames: "" };
-    const frames = this.#lifecycleEnd(run_id) + this.#stateUpdate(run_id);
+    const frames = this.#lifecycleEnd(run_id, after) + this.#stateUpdate(run_id, after);
     return { after, run_id: null, frames };
   }
 
-  #lifecycleEnd(run_id: string): string {
+  #lifecycleEnd(run_id: string, id: number): string {
     const run = this.#store.runs.get(run_id);
-    return this.#lifecycle(run_id, LIFECYCLE[run?.status ?? "interrupted"]);
+    return this.#lifecycle(run_id, LIFECYCLE[run?.status ?? "interrupted"], id);
   }
 
-  #lifecycle(run_id: string, event: string): string {
+  #lifecycle(run_id: string, event: string, id: number): string {
     if (!this.#modes.has("lifecycle")) return "";
-    return `event: lifecycle\ndata: ${JSON.stringify({ event, run_id })}\n\n`;
+    return derivedFrame("lifecycle", { event, run_id }, id);
   }
 
-  #stateUpdate(run_id: string): string {
+  #stateUpdate(run_id: string, id: number): string {
     if (!this.#modes.has("state_update")) return "";
     const { values, status, interrupts } = this.#store.thread.record();
-    const data = JSON.stringify({ run_id, status, values, interrupts });
-    return `event: state_update\ndata: ${data}\n\n`;
+    return derivedFrame("state_update", { run_id, status, values, interrupts }, id);
   }
+}
+
+function derivedFrame(event: string, data: object, id: number): string {
+  return toFrame({ id, event, data: JSON.stringify(data) });
 }

@@ -49,6 +49,7 @@ export class StoredThread {
     this.listing.startEmpty();
   }
 
+  // The store calls these five around its transactions. `CachedThreadRow` explains them.
   flush() {
     this.#row.flush();
   }
@@ -122,7 +123,7 @@ export class StoredThread {
     };
   }
 
-  /** Size of the texts that a record parses. */
+  /** Size of the texts that a record parses, without its error and TTL. */
   get recordSize(): JsonSize {
     const { metadata, config } = this.#row.get();
     return jsonSizeOf(this.valuesText() ?? "", this.#interruptsText(), metadata, config);
@@ -148,6 +149,7 @@ export class StoredThread {
     this.#row.changeLater({ status: "busy", revision: JSON.stringify(revision) });
   }
 
+  /** Replaces all metadata. Does not change a field that is missing or `null`. */
   patch({ metadata, ttl }: { metadata?: Record<string, unknown>; ttl?: Ttl | null }) {
     this.#row.change({
       ...(metadata && { metadata: JSON.stringify(metadata) }),
@@ -195,14 +197,15 @@ export class StoredThread {
   }
 
   /**
-   * Sets the graph and config of a run, for later reads and runs. The run's row has them until the thread's is written.
+   * Sets the metadata, which names graph and assistant, and the config of a run, for later reads and runs. The run's row has
+   * them until the thread's is written.
    */
   assign(run: { metadata: Record<string, unknown>; config: ThreadRecord["config"] }) {
     const [metadata, config] = [JSON.stringify(run.metadata), JSON.stringify(run.config)];
     this.#row.changeLater({ status: "busy", metadata, config });
   }
 
-  /** Whether changes of the thread are only in memory: each one increments `directory_seq`. */
+  /** Whether a change of the thread is only in memory: each one increments `directory_seq`, which is then not stored. */
   get hasUnwrittenStart(): boolean {
     return !this.#row.isStored("directory_seq");
   }
