@@ -98,6 +98,25 @@ export function startOfBlock(block: Piece["block"]): Piece["block"] {
   }
 }
 
+/** Fields that deltas extend, by type of block. */
+const TEXT_FIELDS: Record<string, string> = {
+  text: "text",
+  reasoning: "reasoning",
+  tool_call_chunk: "args",
+};
+
+/**
+ * Returns the part of a piece that its block does not have. The piece has the text of the block so far.
+ * @returns `null` when the block has all of it
+ */
+export function addedBy({ key, block }: Piece, known: Piece["block"] | undefined): Piece | null {
+  const field = TEXT_FIELDS[block.type];
+  if (known === undefined || field === undefined) return { key, block };
+  const { [field]: all } = block;
+  const added = typeof all === "string" ? all.slice(String(known[field] ?? "").length) : "";
+  return added === "" ? null : { key, block: { ...block, [field]: added } };
+}
+
 type Extension = { block: Piece["block"]; delta: Fields | null };
 
 /** Appends a piece to a block. `delta`: the change that clients receive, `null` when nothing changes for them. */

@@ -1,4 +1,5 @@
 import {
+  addedBy,
   extendBlock,
   finishBlock,
   type Piece,
@@ -19,6 +20,12 @@ type OpenMessage = {
   at: number | null;
   /** Fields of the finish event. */
   ending: Record<string, unknown>;
+};
+type MessageSource = Pick<OpenMessage, "namespace" | "node"> & {
+  isChunk: boolean;
+  /** Whether chunks have all texts of their message so far. */
+  isSoFar?: boolean;
+  metadata: Metadata;
 };
 type Stage = "main" | "closed" | "closed_at_end" | "abandoned_before";
 
@@ -43,12 +50,9 @@ export class Messages {
 
   /** Adds an event of the mode `messages`: messages with the text so far. Skips content that is not text. */
   addPartial(text: string, events: RowEvents) {
-    const place = { namespace: [], node: undefined, isChunk: true, metadata: {} };
-    for (const message of JSON.parse(text) as WireMessage[]) {
-      if (typeof message.content !== "string") continue;
-      const blocks = this.#open.get(message.id ?? "")?.blocks ?? [];
-      this.#addPieces(addedTo(blocks, message), place, events);
-    }
+    const place = { namespace: [], node: undefined, isChunk: true, isSoFar: true, metadata: {} };
+    for (const message of JSON.parse(text) as WireMessage[])
+      if (typeof message.content === "string") this.#addPieces(message, place, events);
   }
 
   /** Adds an event of the mode `messages`: complete messages. */
@@ -93,17 +97,13 @@ export class Messages {
     this.#open.clear();
   }
 
-  #addPieces(
-    message: WireMessage,
-    place: Pick<OpenMessage, "namespace" | "node"> & { isChunk: boolean; metadata: Metadata },
-    events: RowEvents,
-  ) {
+  #addPieces(message: WireMessage, place: MessageSource, events: RowEvents) {
     const id = typeof message.id === "string" ? message.id : `message-${events.row_id}`;
     if (this.#done.has(id)) return;
     const existing = this.#open.get(id);
     if (existing && !place.isChunk) return this.#finish(existing, "main", events);
     const open = existing ?? this.#start(id, message, place, events);
-    for (const piece of piecesOf(message, place.isChunk)) this.#add(open, piece, events);
+    for (const piece of newPiecesOf(message, open, place)) this.#add(open, piece, events);
     Object.assign(open.ending, endingOf(message));
     if (!place.isChunk) this.#finish(open, "main", events);
   }
@@ -183,27 +183,15 @@ export class Messages {
   }
 }
 
-/** Returns a message with the text so far without the text that its blocks have. */
-function addedTo(blocks: OpenMessage["blocks"], message: WireMessage): WireMessage {
-  const rest = (key: string, field: string, text: unknown) => {
-    const known = blocks.find((each) => each.key === key)?.block[field];
-    return typeof text === "string" ? text.slice(String(known ?? "").length) : text;
-  };
-  const { content, additional_kwargs = {}, tool_call_chunks = [] } = message;
-  const reasoning_content = rest("reasoning", "reasoning", additional_kwargs.reasoning_content);
-  const calls = tool_call_chunks.map((call, n) => {
-    const key = `call ${call.index ?? call.id ?? n}`;
-    return {
-      isKnown: blocks.some((each) => each.key === key),
-      call: { ...call, args: rest(key, "args", call.args) },
-    };
-  });
-  return {
-    ...message,
-    content: rest("text", "text", content),
-    additional_kwargs: { ...additional_kwargs, reasoning_content },
-    tool_call_chunks: calls.flatMap(({ isKnown, call }) => (isKnown && !call.args ? [] : [call])),
-  };
+function newPiecesOf(
+  message: WireMessage,
+  open: OpenMessage,
+  { isChunk, isSoFar }: MessageSource,
+): Piece[] {
+  const pieces = piecesOf(message, isChunk);
+  if (!isSoFar) return pieces;
+  const blocks = new Map(open.blocks.map(({ key, block }) => [key, block]));
+  return pieces.flatMap((piece) => addedBy(piece, blocks.get(piece.key)) ?? []);
 }
 
 function endingOf({ usage_metadata, response_metadata = {} }: WireMessage) {
