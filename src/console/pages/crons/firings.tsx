@@ -14,7 +14,7 @@ const POLL_MS = 3000;
 
 const OUTCOMES: Record<CronFiring["outcome"], { kind: StatusKind; word: string }> = {
   started: { kind: "ok", word: "Started" },
-  waiting: { kind: "queued", word: "Tried again" },
+  waiting: { kind: "queued", word: "Will be tried again" },
   skipped: { kind: "skipped", word: "Skipped" },
   refused: { kind: "failed", word: "Refused" },
   ended: { kind: "cancelled", word: "Ended" },

@@ -4,7 +4,7 @@ import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { formatCost, formatDuration, formatNumber, formatPercent } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 
-type Row = SeriesBucket & { group: string };
+type Row = SeriesBucket & { key: string; group: string };
 
 const ms = (seconds: number | null) => (seconds === null ? "" : formatDuration(seconds * 1000));
 
@@ -59,17 +59,17 @@ const COLUMNS: TableColumn<Row>[] = [
 export function FiguresTable({ answer }: { answer: RunSeries }) {
   const rows = answer.series
     .flatMap(({ group, is_rest, buckets }) =>
-      buckets.map((bucket) => ({ ...bucket, group: group ?? (is_rest ? "others" : "all") })),
+      buckets.map((bucket) => ({
+        ...bucket,
+        // A group may be named like the rest.
+        key: `${bucket.start_time} ${is_rest} ${group}`,
+        group: group ?? (is_rest ? "others" : "all"),
+      })),
     )
-    .sort((a, b) => (a.start_time < b.start_time ? 1 : -1));
+    .sort((a, b) => b.start_time.localeCompare(a.start_time));
   return (
     <Panel label="Figures">
-      <DataTable
-        label="Figures by time"
-        columns={COLUMNS}
-        rows={rows}
-        keyOf={({ start_time, group }) => `${start_time} ${group}`}
-      />
+      <DataTable label="Figures by time" columns={COLUMNS} rows={rows} keyOf={({ key }) => key} />
     </Panel>
   );
 }

@@ -80,7 +80,7 @@ function useFailedBuilds(deployments: Deployment[]): OverviewProblem[] {
   const workspace = useWorkspaceId();
   return deployments.flatMap(({ id, name, latest_revision: newest }) => {
     if (newest === null || showStatus(newest.status).kind !== "failed") return [];
-    const title = `${name} did not build`;
+    const title = `${name} did not ${newest.status === "DEPLOY_FAILED" ? "load" : "build"}`;
     const to = pathTo(workspace, `/deployments/${id}`);
     const detail = `${newest.status_reason ?? newest.status} ${nameOf(newest)}`;
     return [{ key: `build of ${id}`, title, detail, at: newest.updated_at, to }];
@@ -88,8 +88,8 @@ function useFailedBuilds(deployments: Deployment[]): OverviewProblem[] {
 }
 
 /**
- * Returns the problems, and a second part that is `null` while the runs of a deployment are unknown: only those of the
- * busiest deployments are read.
+ * Returns the problems, and as a second part `[]` when the runs of all deployments are known, else `null`: before they are
+ * read, and when a deployment is not among the busiest ones, whose runs are read.
  */
 function useFailedRuns(deployments: Deployment[]): (OverviewProblem[] | null)[] {
   const workspace = useWorkspaceId();

@@ -8,6 +8,7 @@ type Props = {
   count: number;
   /** Number of rows of a full page. */
   size: number;
+  /** The first page has the offset `undefined`. */
   onChange: (offset: number | undefined) => void;
 };
 
