@@ -28,7 +28,9 @@ const plan: Plan = {
 };
 const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "soak");
 await rm(dir, { recursive: true, force: true });
-console.log(`Seed ${plan.seed}; the same again: npm run soak -- --seed ${plan.seed}`);
+console.log(
+  `Seed ${plan.seed}; the same again with the same options: npm run soak -- --seed ${plan.seed}`,
+);
 const options = values.faults ? { main: "local/entries/faulty.ts" } : {};
 const stack = await startStack({ dir, quiet: true, ...options });
 try {

@@ -185,11 +185,14 @@ export function attemptsOf(events: Frame[]): number[] {
     .map(({ data }) => JSON.parse(data).attempt);
 }
 
-/** Checks that attempts count up from 1 and that the events have all steps. Only a later attempt may repeat a step. */
+/**
+ * Checks that attempts count up from 1, and that updates, if the run streams them, have all steps. Only a later attempt may
+ * repeat a step.
+ */
 function checkStory(tag: string, events: Frame[], counts: Counts): string[] {
   const attempts = attemptsOf(events);
-  const isCounted = attempts.every((attempt, n) => attempt === n + 1);
-  if (!isCounted) return [`the attempts of ${tag} are ${attempts}`];
+  const isCounted = attempts.length > 0 && attempts.every((attempt, n) => attempt === n + 1);
+  if (!isCounted) return [`the attempts of ${tag} are [${attempts}]`];
   counts.second_attempts += attempts.length - 1;
   const nodes = events
     .filter(({ event }) => event === "updates")
