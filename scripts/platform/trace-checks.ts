@@ -131,8 +131,8 @@ async function checkBodies(target: Target): Promise<string> {
   // Making the bodies blocked the event loop for seconds. Without this pause, connections that the server has closed by
   // now would be used.
   await sleep(SETTLE_MS);
-  const sent = await Promise.all(all.map((body) => sendUntilStored(target, body)));
   target.cleanups.push(() => deleteProject(target, name));
+  const sent = await Promise.all(all.map((body) => sendUntilStored(target, body)));
   const [project] = await target.json<Project[]>("GET", `/api/v1/sessions?name=${name}`);
   assert(project !== undefined, `the project ${name} does not exist`);
   const stats = { session: [project.id] };
