@@ -1,6 +1,8 @@
 // `npm run restore -- --from s3://bucket/prefix`: restores a backup into HEDDLE_DIR, which must be empty.
 //
-// The environment is that of `npm run backup`. A backup without keys needs --secrets: a copy of its secrets.env.
+// The environment is that of `npm run backup`. `--at 2026-11-21T03:00:00Z` takes the newest backup that is not later, instead
+// of the newest. `--endpoint` is the address of a server other than AWS. A backup that was made without secrets.env needs
+// `--secrets`, the path of a copy of that file.
 
 import { paint } from "../local/processes/terminal.ts";
 import { openBucket } from "./backup/bucket.ts";

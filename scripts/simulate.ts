@@ -1,6 +1,8 @@
 // Prints what a load of a region costs, which limit of the platform it meets first, and how much of each it uses.
-// Counts are those of scripts/simulate/counts.json, which tests compare and `npm run counts` replaces.
-// Usage: npm run simulate -- --runs-per-s 1000 [--spans 15]; --docs writes the table of docs/scale.md
+// scripts/simulate/counts.json has what one operation costs in rows, requests and bytes. Tests count it again and fail when
+// it differs; `npm run counts` replaces it.
+// Usage: npm run simulate -- --runs-per-s 1000 [--spans 15]; each field of `Load` is an option. --docs writes the tables and
+// the assumptions of docs/scale.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { readOptions } from "./options.ts";
 import { SHOWN, STANDARD, toLoad, toOption } from "./simulate/load.ts";
