@@ -1,6 +1,6 @@
 import type { EgressPolicy } from "../../shared/egress/egress.ts";
 import type { S3Client } from "../s3/client.ts";
-import type { S3Problem } from "../s3/problem.ts";
+import { type S3Problem, UNSUPPORTED } from "../s3/problem.ts";
 import type { S3Target } from "../s3/signing.ts";
 import { remedyFor } from "./advice.ts";
 import { PROBE_BODY, problemOf, writeProbe } from "./probe.ts";
@@ -51,9 +51,6 @@ const RIGHTS = {
       "removing probe objects, markers of exports that did not complete, and old metadata of tables",
   },
 } satisfies Record<string, Right>;
-
-/** Statuses of servers that do not have the call. */
-const UNSUPPORTED = [405, 501];
 
 type Name = keyof typeof RIGHTS;
 type Problems = Partial<Record<Name, S3Problem | null>>;

@@ -29,8 +29,10 @@ export function isS3Error(error: unknown, expected: readonly (string | number)[]
   return expected.includes(code) || expected.includes(status);
 }
 
+/** Statuses of servers that do not have the call. */
+export const UNSUPPORTED = [405, 501];
 /** Statuses of HEAD when the credentials may not read, or the server does not support HEAD. */
-export const HEAD_FORBIDDEN = [403, 405, 501];
+export const HEAD_FORBIDDEN = [403, ...UNSUPPORTED];
 
 /** `bytes` has the body of a successful call with `max_bytes`, and `text` is empty. Otherwise `text` has the body. */
 export type S3Response = {
