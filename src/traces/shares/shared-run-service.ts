@@ -8,7 +8,7 @@ import { findByIds, findPage, toRuns } from "../query/query-service.ts";
 import { toItem, toSelect } from "../query/query-v2.ts";
 import { findRun } from "../query/run-service.ts";
 import { assertTraceRate } from "../rates.ts";
-import { findTracesBelow, placedBelow } from "../trees/called-traces.ts";
+import { findTracesBelow, placedBelow, type TraceBelow } from "../trees/called-traces.ts";
 import {
   SHARED_FIELDS,
   SharedRun,
@@ -43,7 +43,8 @@ async function readRun(opened: OpenShare, run_id = opened.trace.trace_id) {
   const { ctx } = opened;
   const located = await findRun(ctx, run_id, columnsOf(SHARED_FIELDS));
   const { row, partition } = located;
-  const shared = await sharedRuns(opened, [{ row, partition, read: located }]);
+  const found = [{ row, partition, read: located }];
+  const shared = sharedOf(opened, await findCalled(opened, found), found);
   if (shared.length === 0) throw notFound("Run", run_id);
   const [run = {}] = await toRuns(ctx, shared, SHARED_FIELDS);
   return run;
@@ -55,22 +56,28 @@ async function readRun(opened: OpenShare, run_id = opened.trace.trace_id) {
 async function readRuns(opened: OpenShare, ids: readonly string[]) {
   const { ctx } = opened;
   const unique = [...new Set(ids)];
-  const outlines = await sharedRuns(opened, await findByIds(ctx, unique, ["id", "trace_id"]));
-  const shared = new Set(outlines.map(({ row }) => row.id));
+  const outlines = await findByIds(ctx, unique, ["id", "trace_id"]);
+  const below = await findCalled(opened, outlines);
+  const shared = new Set(sharedOf(opened, below, outlines).map(({ row }) => row.id));
   const other = unique.find((id) => !shared.has(id));
   if (other !== undefined) throw notFound("Run", other);
   const found = await findByIds(ctx, unique, columnsOf(SHARED_FIELDS));
   found.sort((a, b) => unique.indexOf(a.row.id) - unique.indexOf(b.row.id));
-  return toRuns(ctx, await sharedRuns(opened, found), SHARED_FIELDS);
+  return toRuns(ctx, sharedOf(opened, below, found), SHARED_FIELDS);
 }
 
-/** Returns the runs of the shared trace, and those of the traces that it has called in its project. */
-async function sharedRuns({ ctx, trace }: OpenShare, all: RunMatch[]): Promise<RunMatch[]> {
-  const isOwn = ({ row }: RunMatch) => row.trace_id === trace.trace_id;
-  const here = all.filter(({ partition }) => partition.project_id === trace.project_id);
-  const below = here.every(isOwn) ? [] : await findTracesBelow(ctx, trace.trace_id);
-  const called = new Set(below.map(({ trace_id }) => trace_id));
-  const shared = here.filter((match) => isOwn(match) || called.has(match.row.trace_id));
+/** Returns the traces that the shared one has called. Reads them only if a run is not of the shared trace. */
+async function findCalled({ ctx, trace }: OpenShare, runs: RunMatch[]): Promise<TraceBelow[]> {
+  const isOwn = runs.every(({ row }) => row.trace_id === trace.trace_id);
+  return isOwn ? [] : findTracesBelow(ctx, trace.trace_id);
+}
+
+/** Returns the runs of the shared trace, and those of the called traces in its project. */
+function sharedOf({ trace }: OpenShare, below: TraceBelow[], all: RunMatch[]): RunMatch[] {
+  const traces = new Set([trace.trace_id, ...below.map(({ trace_id }) => trace_id)]);
+  const shared = all.filter(
+    ({ row, partition }) => partition.project_id === trace.project_id && traces.has(row.trace_id),
+  );
   return placedBelow(shared, below);
 }
 
