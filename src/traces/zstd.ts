@@ -30,7 +30,8 @@ async function* cutAtFrames(packed: AsyncIterable<Uint8Array>): AsyncGenerator<U
 function frameCutter(): (chunk: Uint8Array) => Generator<Uint8Array> {
   const steps = walk();
   const header = new DataView(new ArrayBuffer(MAX_READ_BYTES));
-  const headerBytes = new Uint8Array(header.buffer);
+  const wanted = new Uint8Array(header.buffer);
+  // The next step of the walk, and how many of its bytes have not come.
   let step = steps.next(header).value;
   let left = step.bytes;
 
@@ -39,13 +40,13 @@ function frameCutter(): (chunk: Uint8Array) => Generator<Uint8Array> {
     let at = from;
     do {
       const bytes = chunk.subarray(at, at + left);
-      if (step.is === "read") headerBytes.set(bytes, step.bytes - left);
+      if (step.kind === "read") wanted.set(bytes, step.bytes - left);
       at += bytes.length;
       left -= bytes.length;
       if (left > 0) return at;
       step = steps.next(header).value;
       left = step.bytes;
-    } while (step.is !== "end");
+    } while (step.kind !== "end");
     return at;
   }
   return function* cut(chunk) {
@@ -57,11 +58,11 @@ function frameCutter(): (chunk: Uint8Array) => Generator<Uint8Array> {
   };
 }
 
-type Step = { is: "read" | "skip" | "end"; bytes: number };
+type Step = { kind: "read" | "skip" | "end"; bytes: number };
 
-const END: Step = { is: "end", bytes: 0 };
-const read = (bytes: number): Step => ({ is: "read", bytes });
-const skip = (bytes: number): Step => ({ is: "skip", bytes });
+const END: Step = { kind: "end", bytes: 0 };
+const read = (bytes: number): Step => ({ kind: "read", bytes });
+const skip = (bytes: number): Step => ({ kind: "skip", bytes });
 
 /** Yields `read` for bytes that give the length of a frame, `skip` for all others, and `end` after each frame. */
 function* walk(): Generator<Step, never, DataView> {

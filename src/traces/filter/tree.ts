@@ -6,7 +6,9 @@ export type Comparator = "eq" | "neq" | "gt" | "gte" | "lt" | "lte";
 export type Operand = string | number;
 
 /**
- * Pattern with % and _, split at its wildcards when it is long. Letters match in either case.
+ * Pattern with % and _. `short`: as it was written. `exact`: a long text without %. `around`: a long text that begins with
+ * `start`, ends with `end`, and has `middle` between. `readLikePattern` refuses other long patterns. Letters match in either
+ * case.
  */
 export type LikePattern =
   | { kind: "short"; text: string }
@@ -21,7 +23,7 @@ export type Condition =
   | { op: "like"; pattern: LikePattern }
   | { op: "search"; text: string };
 
-/** Value of a run. A run without usage has that of the runs below it. */
+/** Value of a run. A run without tokens has those of the runs below it; a run without costs has their costs. */
 export type FilterColumn =
   | keyof Usage
   | "latency"

@@ -6,8 +6,8 @@ import { parseDottedOrder, toDottedOrder } from "../dotted-order.ts";
 import { tracePartition } from "../object/stub.ts";
 
 /**
- * Places a child run that was posted alone below its stored parent: adds the trace, a dotted order if the parent has
- * one, and the parent's project if the run names none.
+ * Completes a run of `POST /runs` that names a stored parent but has no dotted order: adds the trace of the parent, a dotted
+ * order if the parent has one, and the parent's project if the run names none. Returns any other run unchanged.
  */
 export async function completeLineage(ctx: Context, run: IncomingRun): Promise<IncomingRun> {
   const { parent_run_id, dotted_order } = run.columns;
