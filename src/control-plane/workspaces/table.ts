@@ -77,8 +77,8 @@ export const ended_sessions = sqliteTable(
     /** Hash of the token. */
     sha256: text().notNull(),
     /**
-     * An organization of the principal; empty when it was in none. A trigger records a change of the organization:
-     * isolates then read its callers again.
+     * An organization of the person, empty when the person was in none. A trigger of this table raises the organization's
+     * version in `changes`, so that isolates read its callers again.
      */
     organization_id: text().notNull(),
     expires_at: text().notNull(),

@@ -51,7 +51,7 @@ async function* streamOf(
   options: Options,
 ): AsyncGenerator<unknown[]> {
   const { streamMode, subgraphs } = options;
-  // Requests a further mode: with a single mode, chunks do not contain it.
+  // With one mode, chunks do not contain its name. The modes always include `values`: twice, they are more than one.
   const all = { ...options, streamMode: [...streamMode, "values"] };
   const chunks = streamMode.includes("messages")
     ? withMessages(graph, input, all)

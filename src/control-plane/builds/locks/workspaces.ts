@@ -6,8 +6,9 @@ import { ownPaths, type Tree } from "../tree.ts";
 import type { Manifest } from "./install-tree.ts";
 import { workspaceRoots } from "./workspace-patterns.ts";
 
-/** The packages of a monorepo, by absolute folder and by name. */
+/** The packages of a monorepo, by name and by folder, such as `/packages/a`. The root of the source is the empty text. */
 export type Workspaces = {
+  /** @returns `null` for a file that is missing, too large or not valid */
   manifest(folder: string): Manifest | null;
   folderOf(name: string): string | null;
   /** The root of the workspace that has a folder, `null` without one. Both are absolute. */
