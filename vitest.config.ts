@@ -74,6 +74,7 @@ export default defineConfig({
           // CI runs the tests of S3 against Ceph.
           include: ["test/e2e/**/*.test.ts", ...(process.env.CI ? [] : ["test/s3/**/*.test.ts"])],
           globalSetup: ["test/e2e/support/global-setup.ts"],
+          setupFiles: ["test/e2e/support/failed-test-log.ts"],
           // The setup starts a stack for each worker.
           maxWorkers: 3,
           // Vitest requires another group for a project with another number of workers.
