@@ -1,7 +1,12 @@
 // Drivers of databases in an agent, against Postgres, MariaDB and Redis with TLS: a certificate is checked, and each way to TLS works.
-import { afterAll, beforeAll, expect } from "vitest";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { createServer as createSecureServer } from "node:tls";
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { databaseTest } from "../support/node/database-test.ts";
 import {
+  type Certificate,
   databaseProblem,
   mariadbUrl,
   postgresUrl,
@@ -102,6 +107,8 @@ export async function databases({ call, url, port }: { call: string; url: string
 
 /** Pools as agents have them: for all runs, made when the module loads. */
 const POOLS = `
+import { once } from "node:events";
+import tls from "node:tls";
 import { Redis } from "ioredis";
 import mysql from "mysql2/promise";
 import pg from "pg";
@@ -158,6 +165,36 @@ export async function go() {
   signal("lent").resolve();
 }
 
+const secure = (port) => tls.connect({ host: "127.0.0.1", port, servername: "localhost" });
+let first;
+
+export async function opener({ port }) {
+  first = secure(port);
+  await once(first, "secureConnect");
+  signal("first").resolve();
+  await signal("used").promise;
+}
+
+/** Has a socket of the opener answer after the opener is over. Its listener opens another one, and ends it. */
+export async function user({ port }) {
+  await signal("first").promise;
+  signal("used").resolve();
+  await signal("over").promise;
+  const second = Promise.withResolvers();
+  first.once("data", () => {
+    const socket = secure(port);
+    socket.once("secureConnect", () => second.resolve(socket));
+    first.destroy();
+  });
+  first.write("x");
+  (await second.promise).destroy();
+  return { connected: true };
+}
+
+export async function over() {
+  signal("over").resolve();
+}
+
 let attempts = 0;
 
 /** The first attempt waits for its databases, and has a timer that connects again. */
@@ -182,6 +219,9 @@ const GRAPHS = {
   lender: "./pools.ts:lender",
   borrower: "./pools.ts:borrower",
   go: "./pools.ts:go",
+  opener: "./pools.ts:opener",
+  user: "./pools.ts:user",
+  over: "./pools.ts:over",
   interrupted: "./pools.ts:interrupted",
 };
 
@@ -309,6 +349,32 @@ databaseTest("a transaction outlives the run that opened its connection", async 
   await runGraph("go");
   const { before, after } = await borrower;
   expect(after).toBe(before);
+});
+
+/** Longer than a call whose work and sockets are over lives. */
+const LATE_MS = 2000;
+
+/** Starts a server with TLS that sends what it receives. TLS of connections after the first waits for `LATE_MS`. */
+async function startEcho(port: number, { cert, key }: Certificate) {
+  const secure = createSecureServer({ cert: await readFile(cert), key: await readFile(key) });
+  secure.on("secureConnection", (socket) => socket.on("error", () => {}).pipe(socket));
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    setTimeout(() => secure.emit("connection", socket), connections === 1 ? 0 : LATE_MS);
+  });
+  await once(server.listen(port, "127.0.0.1"), "listening");
+  onTestFinished(() => void server.close());
+}
+
+databaseTest("a socket opened in the call of an ended run serves another run", async () => {
+  const { agent_port: port, databases } = stack;
+  if (databases === null) throw new Error("Databases are required.");
+  await startEcho(port, databases.certificate);
+  const user = runGraph("user", { port });
+  await runGraph("opener", { port });
+  await runGraph("over");
+  expect(await user).toMatchObject({ connected: true });
 });
 
 databaseTest("a second attempt has new connections for those that the first has lost", async () => {

@@ -17,7 +17,7 @@ test("a timer that fires is released by each call that holds it", async () => {
   const [first, second] = [new Set<LateTimer>(), new Set<LateTimer>()];
   timer.joinTo(first);
   timer.joinTo(second);
-  timer.start();
+  timer.start(first);
   vi.advanceTimersByTime(10);
   expect([fired, first.size, second.size]).toEqual([1, 0, 0]);
   timer.joinTo(first);
@@ -31,14 +31,31 @@ test("a timer that is cleared is released, and one that leaves a call fires in t
   const [first, second] = [new Set<LateTimer>(), new Set<LateTimer>()];
   for (const timer of [cleared, kept]) {
     timer?.joinTo(first);
-    timer?.start();
+    timer?.start(first);
   }
   cleared?.close();
   kept?.leave(first);
   vi.advanceTimersByTime(10);
   expect([fired, first.size]).toEqual([0, 0]);
   kept?.joinTo(second);
-  kept?.start();
+  kept?.start(second);
   vi.advanceTimersByTime(10);
   expect([fired, second.size]).toEqual([1, 0]);
+});
+
+test("a timer that two calls have started fires in none that it has left", async () => {
+  const Timer = await loadTimer();
+  let fired = 0;
+  const timer = new Timer(() => (fired += 1), 10, []);
+  const [first, second] = [new Set<LateTimer>(), new Set<LateTimer>()];
+  for (const timers of [first, second]) {
+    timer.joinTo(timers);
+    timer.start(timers);
+  }
+  timer.leave(first);
+  timer.start(first);
+  expect(vi.getTimerCount()).toBe(1);
+  timer.leave(second);
+  vi.advanceTimersByTime(10);
+  expect(fired).toBe(0);
 });

@@ -170,10 +170,10 @@ export class Call implements LiveCall {
     return this.#sockets.size > 0 || this.#timers.size > 0;
   }
 
-  /** Adds a timer of a module. */
-  addTimer(timer: LateTimer) {
-    timer.joinTo(this.#timers);
-    if (this.isLive) this.#startTimers([timer]);
+  /** Adds timers of modules. A live call starts them, also when code of another call adds them. */
+  addTimers(timers: LateTimer[]) {
+    for (const timer of timers) timer.joinTo(this.#timers);
+    if (this.isLive) void this.do(async () => this.#startTimers(timers));
   }
 
   /**
@@ -222,20 +222,13 @@ export class Call implements LiveCall {
     coming ??= new Call();
     // Both the next call and the newest live one get the timers, because the runtime may have ended the live one. A
     // timer fires in the first call that can.
-    coming.#adopt(timers);
-    const newest = [...live].at(-1);
-    if (newest) newest.#adopt(timers);
-  }
-
-  /** Adds timers of a call that has ended. */
-  #adopt(timers: LateTimer[]) {
-    for (const timer of timers) timer.joinTo(this.#timers);
-    if (this.isLive) void this.do(async () => this.#startTimers(timers));
+    coming.addTimers(timers);
+    [...live].at(-1)?.addTimers(timers);
   }
 
   #startTimers(timers: Iterable<LateTimer>) {
     this.#runForModule(() => {
-      for (const timer of timers) timer.start();
+      for (const timer of timers) timer.start(this.#timers);
     });
   }
 
@@ -290,7 +283,7 @@ globalThis.setTimeout = new Proxy(startTimer, {
       return Reflect.apply(target, self, [callback, ms, ...args]);
     }
     const timer = new LateTimer(callback, ms, args);
-    Call.current.addTimer(timer);
+    Call.current.addTimers([timer]);
     return timer;
   },
 });

@@ -2,21 +2,21 @@
  * A promise that outlives the call in which it was made. Handlers that wait for it are attached in the call that
  * settles it: workerd runs no handler of a call that has ended.
  */
-export class LatePromise implements PromiseLike<void> {
-  #outcome: Promise<void> | null = null;
-  readonly #waiting: ((outcome: Promise<void>) => void)[] = [];
+export class LatePromise<Value = void> implements PromiseLike<Value> {
+  #outcome: Promise<Value> | null = null;
+  readonly #waiting: ((outcome: Promise<Value>) => void)[] = [];
 
-  resolve() {
-    this.#settle(Promise.resolve());
+  resolve(value: Value) {
+    this.follow(Promise.resolve(value));
   }
 
   reject(error: unknown) {
-    this.#settle(Promise.reject(error));
+    this.follow(Promise.reject(error));
   }
 
   // biome-ignore lint/suspicious/noThenProperty: sockets of `cloudflare:sockets` have a promise here
-  then<T = void, E = never>(
-    onResolved?: (() => T | PromiseLike<T>) | null,
+  then<T = Value, E = never>(
+    onResolved?: ((value: Value) => T | PromiseLike<T>) | null,
     onRejected?: ((error: unknown) => E | PromiseLike<E>) | null,
   ): Promise<T | E> {
     if (this.#outcome !== null) return this.#outcome.then(onResolved, onRejected);
@@ -27,15 +27,16 @@ export class LatePromise implements PromiseLike<void> {
     });
   }
 
-  catch(onRejected: (error: unknown) => void): Promise<void> {
+  catch<E>(onRejected: (error: unknown) => E | PromiseLike<E>): Promise<Value | E> {
     return this.then(null, onRejected);
   }
 
-  finally(work: () => void): Promise<void> {
+  finally(work: () => void): Promise<Value> {
     return this.then().finally(work);
   }
 
-  #settle(outcome: Promise<void>) {
+  /** Settles as `outcome` does, which the current call has made. Has no effect on one that follows another or is settled. */
+  follow(outcome: Promise<Value>) {
     // Without handlers, a rejection must not count as unhandled.
     outcome.catch(() => {});
     if (this.#outcome !== null) return;

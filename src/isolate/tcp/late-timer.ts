@@ -1,6 +1,8 @@
 const startTimer = globalThis.setTimeout;
 const stopTimer = globalThis.clearTimeout;
 
+type RuntimeTimer = ReturnType<typeof setTimeout>;
+
 /**
  * A timer that moves from call to call until it fires or is cleared. It has the methods `ref`, `unref`, `hasRef` and
  * `close` of a timer of Node.js; `ref` and `unref` have no effect.
@@ -9,9 +11,10 @@ export class LateTimer {
   readonly #fire: () => void;
   readonly #ms: number;
   #due_ms: number | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Sets of timers that contain this one: those of the calls in which it may fire. */
-  readonly #holders = new Set<Set<LateTimer>>();
+  /**
+   * The calls in which this timer may fire, as their sets of timers, each with the runtime's timer that was started in it.
+   */
+  readonly #holders = new Map<Set<LateTimer>, RuntimeTimer | undefined>();
   #isOver = false;
 
   constructor(callback: (...args: unknown[]) => void, ms: unknown, args: unknown[]) {
@@ -22,38 +25,42 @@ export class LateTimer {
 
   /** Adds the timer to those of a call, until it fires or is cleared. */
   joinTo(timers: Set<LateTimer>) {
-    if (this.#isOver) return;
-    this.#holders.add(timers);
+    if (this.#isOver || timers.has(this)) return;
+    this.#holders.set(timers, undefined);
     timers.add(this);
   }
 
-  /** Starts a timer of the runtime in the current call, for the time that is left. */
-  start() {
-    if (this.#isOver) return;
+  /** Starts a timer of the runtime for the time that is left, in the current call, whose timers are `timers`. */
+  start(timers: Set<LateTimer>) {
+    if (!timers.has(this)) return;
     this.#due_ms ??= Date.now() + this.#ms;
-    this.#timer = startTimer(() => {
+    stopTimer(this.#holders.get(timers));
+    const timer = startTimer(() => {
       if (this.#isOver) return;
       this.#end();
       this.#fire();
     }, this.#due_ms - Date.now());
+    this.#holders.set(timers, timer);
   }
 
   /** Removes the timer from those of a call that is over. */
   leave(timers: Set<LateTimer>) {
-    stopTimer(this.#timer);
+    stopTimer(this.#holders.get(timers));
     this.#holders.delete(timers);
     timers.delete(this);
   }
 
   close() {
-    stopTimer(this.#timer);
     this.#end();
     return this;
   }
 
   #end() {
     this.#isOver = true;
-    for (const timers of this.#holders) timers.delete(this);
+    for (const [timers, timer] of this.#holders) {
+      stopTimer(timer);
+      timers.delete(this);
+    }
     this.#holders.clear();
   }
 

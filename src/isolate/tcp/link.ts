@@ -28,8 +28,20 @@ const WRITE_BYTES = 128 * 1024;
 export function openLink(address: string, options: LinkOptions): Link {
   const egress = Reflect.get(env, TCP_BINDING) as TcpEgress | undefined;
   const home = Call.current;
-  const session = home.do(() => openSession(egress, address, options));
-  return new Link(home, track(session), options);
+  const session = openIn(home, () => openSession(egress, address, options));
+  return new Link(home, session, options);
+}
+
+/** Opens a session in the call `home`. What waits for it continues there: the current call may be over before. */
+function openIn(home: Call, open: () => Promise<TcpSession>): LatePromise<TcpSession> {
+  const session = new LatePromise<TcpSession>();
+  const opening = home.do(() => {
+    const opened = open();
+    session.follow(opened);
+    return opened;
+  });
+  track(opening).catch((error: unknown) => session.reject(error));
+  return session;
 }
 
 async function openSession(
@@ -50,7 +62,7 @@ async function openSession(
  */
 export class Link implements OwnSocket {
   readonly secureTransport: "on" | "starttls";
-  readonly opened: Promise<object>;
+  readonly opened = new LatePromise<object>();
   readonly closed = new LatePromise();
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable: WritableStream<Uint8Array>;
@@ -61,7 +73,7 @@ export class Link implements OwnSocket {
   readonly users = new Set<LiveCall>();
   isClosed = false;
   readonly #home: Call;
-  readonly #session: Promise<TcpSession>;
+  readonly #session: LatePromise<TcpSession>;
   readonly #options: LinkOptions;
   #lastWrite: Promise<void> = Promise.resolve();
   #bytesRead = 0;
@@ -71,14 +83,16 @@ export class Link implements OwnSocket {
   #isAwaited = false;
   #usedAt = Date.now();
 
-  constructor(home: Call, session: Promise<TcpSession>, options: LinkOptions) {
+  constructor(home: Call, session: LatePromise<TcpSession>, options: LinkOptions) {
     this.#home = home;
     home.own(this);
     this.#session = session;
     this.#options = options;
     this.secureTransport = options.isSecure ? "on" : "starttls";
-    this.opened = session.then(() => ({}));
-    this.opened.catch((error: unknown) => this.closed.reject(error));
+    session.then(
+      () => this.opened.resolve({}),
+      (error: unknown) => this.#failToOpen(error),
+    );
     this.readable = new ReadableStream({ type: "bytes", pull: (at) => this.#pull(at) });
     this.writable = new WritableStream({
       write: (chunk) => {
@@ -109,12 +123,19 @@ export class Link implements OwnSocket {
     this.upgraded = true;
     this.isClosed = true;
     this.#home.disown(this);
-    const upgrade = async (session: TcpSession) => {
-      await session.startTls(options.expectedServerHostname).finally(() => this.closed.resolve());
-      return session;
-    };
-    const session = this.#lastWrite.then(() => this.#do(upgrade));
-    return new Link(this.#home, track(session), { ...this.#options, isSecure: true });
+    const lastWrite = this.#lastWrite;
+    const session = openIn(this.#home, async () => {
+      await lastWrite;
+      const plain = await this.#session;
+      await plain.startTls(options.expectedServerHostname).finally(() => this.closed.resolve());
+      return plain;
+    });
+    return new Link(this.#home, session, { ...this.#options, isSecure: true });
+  }
+
+  #failToOpen(error: unknown) {
+    this.opened.reject(error);
+    this.closed.reject(error);
   }
 
   async close(): Promise<void> {

@@ -288,7 +288,10 @@ test.each([false, true])(
 
 test.each(["5", 5, undefined, "soon"])("a timer of a module with the delay %j fires", (delay) => {
   const fired = Promise.withResolvers<unknown>();
-  new LateTimer(fired.resolve, delay, ["in time"]).start();
+  const timer = new LateTimer(fired.resolve, delay, ["in time"]);
+  const timers = new Set<LateTimer>();
+  timer.joinTo(timers);
+  timer.start(timers);
   return expect(fired.promise).resolves.toBe("in time");
 });
 
