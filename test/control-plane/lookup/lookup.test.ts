@@ -61,6 +61,13 @@ test("a trace, a run in it and an export are found by their ids", async () => {
   await expectOwn(id, match("bulk_export", id));
 });
 
+test("a trace is found whose id, as of OpenTelemetry, is random", async () => {
+  const id = `${crypto.randomUUID().slice(0, 14)}0222-0333-444444444444`;
+  const root = wireRun("looked up", { id });
+  expect((await batch(ours.editor, [root])).status).toBe(202);
+  await expectOwn(id, match("traced_run", id, { trace_id: id }));
+});
+
 test("threads of an agent that authenticates its own users are not found", async () => {
   const agent = await agentWithUsers();
   const anna = agent.as("anna");
