@@ -36,19 +36,23 @@ test.each(["shortlived", "longlived"] as const)(
   },
 );
 
-test("nothing of a project on hold is deleted, by id, by metadata, or with the project", async () => {
+test("nothing of a project on hold is deleted: traces by id and by metadata, feedback, the project", async () => {
   const place = await held("longlived");
   const { ours, project_id, name } = place;
   const run = wireRun(name, {}, { at: daysAgo(1) });
   const free = wireRun("free", {}, { at: daysAgo(1) });
   await send(place, run, free);
   const metadata = { user_id: "u1" };
+  const score = { run_id: run.id, key: "score", score: 1 };
+  const given = await api("/feedback", { key: ours.editor, json: score });
+  const feedback = `/feedback/${(await given.json<{ id: string }>()).id}`;
   const answers = await Promise.all([
     api("/api/v1/runs/delete", {
       key: ours.admin,
       json: { session_id: project_id, trace_ids: [run.id] },
     }),
     api("/api/v1/runs/delete", { key: ours.admin, json: { metadata } }),
+    api(feedback, { key: ours.editor, method: "DELETE" }),
     api(`/sessions/${project_id}`, { key: ours.admin, method: "DELETE" }),
   ]);
   for (const answer of answers) {
@@ -58,6 +62,7 @@ test("nothing of a project on hold is deleted, by id, by metadata, or with the p
     ]);
   }
   expect(await stored(place, run, free)).toEqual([true, true]);
+  expect((await api(feedback, { key: ours.viewer })).status).toBe(200);
 });
 
 test("admins alone begin and end a hold, and other changes leave it", async () => {

@@ -83,6 +83,7 @@ const remove = operation("delete", "/api/v1/feedback/{feedback_id}", "deleteFeed
       }),
       "The feedback is deleted",
     ),
+    409: json(ErrorDetail, "The project is on legal hold"),
   },
 });
 feedbackRoutes.openapi(remove, async (c) =>

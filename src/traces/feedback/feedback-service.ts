@@ -7,7 +7,7 @@ import { among, inWorkspace } from "../../shared/storage/sql.ts";
 import { toIssues } from "../../shared/validation.ts";
 import { chunks, mapConcurrent } from "../../shared/work/chunks.ts";
 import { dayOfId, findPartitions } from "../catalogue/catalogue.ts";
-import { resolveProject } from "../catalogue/projects.ts";
+import { assertNotHeld, resolveProject } from "../catalogue/projects.ts";
 import { partitions } from "../catalogue/table.ts";
 import type { PartitionKey } from "../changes.ts";
 import { type JsonObject, parseObject } from "../json.ts";
@@ -77,6 +77,7 @@ export async function deleteFeedback(
   assertMay(ctx, "write");
   assertTraceRate(ctx, "feedback");
   const { partition } = await findFeedback(ctx, feedback_id);
+  await assertNotHeld(ctx, [partition.project_id]);
   await tracePartition(ctx.env, partition).deleteFeedback(partition, feedback_id);
   return { message: "Feedback deleted." };
 }
