@@ -19,9 +19,12 @@ export function watchedStream(
     start(controller) {
       stop = watch((refusal) => {
         isEnded = true;
+        stop();
         controller.error(refusal);
         void reader.cancel(refusal).catch(() => {});
       });
+      // The watch may end the stream before it has returned.
+      if (isEnded) stop();
     },
     async pull(controller) {
       const { done, value } = await reader.read().catch((error: unknown) => {
