@@ -1,5 +1,5 @@
-// The listener of a stack. It passes requests to the Worker, and bounds what clients hold of the machine: a request
-// whose headers or body do not arrive costs the Worker nothing.
+// The listener of a stack. It passes requests to the Worker, and bounds what clients hold of the machine. A request whose
+// headers, or whose body up to `collected_bytes`, do not arrive costs the Worker nothing.
 import {
   type ClientRequest,
   createServer,
@@ -58,6 +58,7 @@ class FrontServer implements Front {
   readonly #connections = new CallerCounts();
   readonly #requests = new CallerCounts();
   readonly #uploads = new CallerCounts();
+  /** Bytes of all bodies that are being collected. */
   readonly #collected = { bytes: 0 };
   /** For each response, the bytes that its reader had taken when `#endStalled` last saw progress, and the time. */
   readonly #responses = new Map<ServerResponse, { bytes: number; since_ms: number }>();
@@ -127,9 +128,12 @@ class FrontServer implements Front {
   /** Waits for a Worker that restarts. A request that it may have read is not sent again. */
   #pass(incoming: IncomingMessage, response: ServerResponse, body: BodyStart): void {
     const until = Date.now() + this.#limits.restart_ms;
+    let attempt: ClientRequest | undefined;
+    response.once("close", () => attempt?.destroy());
     const send = () => {
+      if (response.destroyed) return;
       const outgoing = request(this.#optionsOf(incoming, body));
-      response.once("close", () => outgoing.destroy());
+      attempt = outgoing;
       outgoing.once("response", (answer) => {
         if (isRefusalOfUpload(outgoing, answer)) void this.#passRefusal(answer, incoming, response);
         else this.#answer(answer, response);
@@ -137,7 +141,7 @@ class FrontServer implements Front {
       outgoing.once("error", ({ code = "" }: NodeJS.ErrnoException) => {
         if (!NOT_CONNECTED.includes(code)) this.#cutOff(incoming, outgoing, response);
         else if (Date.now() > until) refuse(response, STARTING);
-        else if (!response.destroyed) setTimeout(send, RECONNECT_MS);
+        else setTimeout(send, RECONNECT_MS);
       });
       write(incoming, outgoing, body);
     };
