@@ -11,7 +11,16 @@ test.each([
   ["[1, 2,]", 1, 7, 'expected a value, found "]"'],
   ["", 1, 1, "expected a value, found the end of the file"],
   ['{"a": 1} {', 1, 10, 'expected the end of the file, found "{"'],
-  ['{"a": "\n"}', 1, 7, 'expected a value, found """'],
+  ['{"a": "\n"}', 1, 7, "the text in quotes does not end in its line"],
+  ['{"a": "C:\\dir"}', 1, 7, "the text in quotes has an invalid escape: write a backslash as \\\\"],
+  ['{"\\u12": 1}', 1, 2, "\\u needs four hexadecimal digits after it"],
+  [
+    '["\u0001"]',
+    1,
+    2,
+    "the text in quotes has a control character: write it as an escape, such as \\t",
+  ],
+  ["[1.]", 1, 2, "the number ends without a digit"],
   ['{"a": nope}', 1, 7, 'expected a value, found "n"'],
 ])("%j is wrong at %i:%i", (source, line, column, text) => {
   expect(parseJson(source)).toEqual({ ok: false, mistake: { line, column, text } });

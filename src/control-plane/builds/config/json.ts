@@ -1,13 +1,20 @@
 import { type ParseError, parse, visit } from "jsonc-parser";
 
-/** Parses JSON, and finds the position of the first mistake: V8's own message has none for short texts. */
-
 type JsonMistake = { line: number; column: number; text: string };
 type JsonResult = { ok: true; value: unknown } | { ok: false; mistake: JsonMistake };
 
 const KEY = "a key in double quotes";
+/** Mistakes within a text or a number, by the code of `ParseErrorCode`. */
+const WITHIN: Record<number, string> = {
+  12: "the text in quotes does not end in its line",
+  13: "the number ends without a digit",
+  14: "\\u needs four hexadecimal digits after it",
+  15: "the text in quotes has an invalid escape: write a backslash as \\\\",
+  16: "the text in quotes has a control character: write it as an escape, such as \\t",
+};
 const TOO_DEEP: JsonMistake = { line: 1, column: 1, text: "it is nested too deep" };
 
+/** Parses JSON, and finds the position of the first mistake: not all messages of V8 have one. */
 export function parseJson(source: string): JsonResult {
   const text = source.charCodeAt(0) === 0xfeff ? source.slice(1) : source;
   try {
@@ -37,10 +44,12 @@ function findMistake(text: string): JsonMistake | null {
   const open: string[] = [];
   let expected = "a value";
   let first: JsonMistake | null = null;
+  const add = (message: string, line: number, column: number) => {
+    first ??= { line: line + 1, column: column + 1, text: message };
+  };
   const fail = (offset: number, _length: number, line: number, column: number) => {
     const found = offset >= text.length ? "the end of the file" : `"${text[offset]}"`;
-    const message = `expected ${expected}, found ${found}`;
-    first ??= { line: line + 1, column: column + 1, text: message };
+    add(`expected ${expected}, found ${found}`, line, column);
   };
   const begin = (closing: string, content: string) => () => {
     open.push(closing);
@@ -66,7 +75,11 @@ function findMistake(text: string): JsonMistake | null {
     onSeparator: (sign: string) => {
       expected = sign === "," && open.at(-1) === "}" ? KEY : "a value";
     },
-    onError: (_code: number, ...position: [number, number, number, number]) => fail(...position),
+    onError: (code: number, ...position: [number, number, number, number]) => {
+      const mistake = WITHIN[code];
+      if (mistake === undefined) fail(...position);
+      else add(mistake, position[2], position[3]);
+    },
   };
   unlessTooDeep(() => visit(text, visitor, { disallowComments: true }));
   return first;
