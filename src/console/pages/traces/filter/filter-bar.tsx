@@ -15,7 +15,7 @@ type Props = {
 
 /** Edits the filter. The service checks it while it is typed, and a valid one is applied. */
 export function FilterBar({ value, known, onApply }: Props) {
-  const { text, edit, replace, applyEdited } = useEdited(value, onApply);
+  const { text, edit, clear, applyEdited } = useEdited(value, onApply);
   const check = useCheck(text, value, applyEdited);
   const input = useRef<HTMLInputElement>(null);
   const completion = useCompletion(input, text, known, edit);
@@ -42,10 +42,7 @@ export function FilterBar({ value, known, onApply }: Props) {
             type="button"
             className="btn ghost icon sm"
             aria-label="Clear the filter"
-            onClick={() => {
-              replace("");
-              onApply("");
-            }}
+            onClick={clear}
           >
             <Icon name="close" small />
           </button>
@@ -67,6 +64,7 @@ export function FilterBar({ value, known, onApply }: Props) {
 function useEdited(value: string, onApply: (filter: string) => void) {
   const [text, setText] = useState(value);
   const isEdited = useRef(false);
+  // Values that have not reached the address, in the order in which this field applied them.
   const applied = useRef<string[]>([]);
   const former = useRef(value);
   useEffect(() => {
@@ -78,20 +76,23 @@ function useEdited(value: string, onApply: (filter: string) => void) {
     isEdited.current = false;
     setText(value);
   }, [value]);
-  const replace = (next: string) => {
+  const apply = (filter: string) => {
+    if (filter !== value) applied.current.push(filter);
+    onApply(filter);
+  };
+  const clear = () => {
     isEdited.current = false;
-    setText(next);
+    setText("");
+    apply("");
   };
   const edit = (next: string) => {
     isEdited.current = true;
     setText(next);
   };
   const applyEdited = (filter: string) => {
-    if (!isEdited.current) return;
-    applied.current.push(filter);
-    onApply(filter);
+    if (isEdited.current) apply(filter);
   };
-  return { text, edit, replace, applyEdited };
+  return { text, edit, clear, applyEdited };
 }
 
 type FieldProps = {
