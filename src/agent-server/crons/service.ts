@@ -3,7 +3,7 @@ import { AppError, invalid } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { authorize, openAgent } from "../access/service.ts";
 import { findRunAssistant, toPrincipal } from "../threads/api/runs/build-run.ts";
-import { getThread, keepable } from "../threads/api/threads/service.ts";
+import { getThread, metadataToStore } from "../threads/api/threads/service.ts";
 import { toAssistantId } from "../threads/contract/assistant-ids.ts";
 import { assertWebhook } from "../webhooks/service.ts";
 import { selected, toChange, toCron, toFilter, withoutNulls } from "./cron-fields.ts";
@@ -26,9 +26,10 @@ export async function createCron(ctx: Context, target: Target, input: CronCreate
   const cron_id = newId();
   const user_id = userOf(ctx);
   const named = { cron_id, thread_id, user_id, assistant_id: toAssistantId(agent.graphs, ref) };
+  // Handlers of the agent read the options of the runs in `payload`.
   const fields = { ...named, schedule, end_time, payload, metadata: input.metadata ?? {} };
   const { value } = await allow(ctx, "create", fields);
-  const metadata = keepable(value);
+  const metadata = metadataToStore(value);
   if (thread_id !== null) await getThread(ctx, deployment_id, thread_id);
   const { assistant_id } = await findRunAssistant(ctx, agent, ref);
   const now = Date.now();
@@ -63,10 +64,12 @@ export async function updateCron(
   { deployment_id, cron_id, origin }: CronId & { origin: string },
   given: CronPatch,
 ): Promise<Cron> {
+  // Handlers of the agent read the options of the runs in `payload`.
   const fields = { cron_id, ...given, payload: given, metadata: given.metadata ?? {} };
   const { object, value, agent } = await openCrons(ctx, deployment_id, "update", fields);
   assertWebhook(ctx.env, given.webhook, agent.config);
-  const patch = given.metadata === undefined ? given : { ...given, metadata: keepable(value) };
+  const patch =
+    given.metadata === undefined ? given : { ...given, metadata: metadataToStore(value) };
   // Replaces the principal, so that the caller does not act with the rights and OAuth tokens of the previous one.
   const principal = { principal: toPrincipal(ctx, origin), user_id: userOf(ctx) };
   const change = { ...toChange(patch), ...principal };
@@ -117,6 +120,7 @@ export async function countCrons(
   return cronObject(ctx.env, agent.deployment_id).countCrons(query);
 }
 
+/** @returns whether none remain, as each step of a deployment's deletion does */
 export async function deleteCronsOf(env: Env, deployment_id: string): Promise<boolean> {
   await cronObject(env, deployment_id).clear();
   return true;

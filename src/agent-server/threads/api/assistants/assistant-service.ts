@@ -6,7 +6,7 @@ import { openAgent } from "../../../access/service.ts";
 import { endAssistantCrons } from "../../callbacks.ts";
 import { pickFields } from "../fields.ts";
 import { toPage } from "../page.ts";
-import { keepable } from "../threads/service.ts";
+import { metadataToStore } from "../threads/service.ts";
 import {
   type AssistantRef,
   assertMayDeleteAllThreads,
@@ -49,7 +49,7 @@ export async function createAssistant(
   const { if_exists } = input;
   const { value, filters } = await authorizeAssistants(ctx, "create", { ...fields, if_exists });
   assertGraph(agent, input.graph_id);
-  const row = toRow(agent, { ...fields, metadata: keepable(value), is_system: false });
+  const row = toRow(agent, { ...fields, metadata: metadataToStore(value), is_system: false });
   if (isSystemId(agent, row.assistant_id)) await ensureSystemAssistants(ctx, agent);
   if (await insertAssistant(ctx, row)) return Assistant.parse(row);
   const existing =

@@ -2,7 +2,7 @@ import type { Context } from "../../../../shared/context.ts";
 import { AppError, nullIfNotFound } from "../../../../shared/errors.ts";
 import { openAgent } from "../../../access/service.ts";
 import { isKeepable } from "../../contract/sizes.ts";
-import { keepable, valueTooLarge } from "../threads/service.ts";
+import { metadataToStore, valueTooLarge } from "../threads/service.ts";
 import { type AssistantRef, authorizeAssistant, openAssistant } from "./assistant-access.ts";
 import {
   type AssistantRow,
@@ -34,7 +34,7 @@ export async function updateAssistant(
   const agent = await openAgent(ctx, ref.deployment_id, "write");
   const fields = { ...given, metadata: given.metadata ?? {} };
   const { value, find } = await authorizeAssistant(ctx, agent, ref, "update", fields);
-  const patch = { ...given, metadata: keepable(value) };
+  const patch = { ...given, metadata: metadataToStore(value) };
   if (patch.graph_id !== undefined) assertGraph(agent, patch.graph_id);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const row = withDefaults(agent, await find());
@@ -88,7 +88,7 @@ export async function setLatestVersion(
   const found = await findVersion(ctx, agent, row.assistant_id, version);
   if (!found) throw new AppError("not_found", "Assistant version not found");
   const { created_at: _, ...wanted } = found;
-  const metadata = { ...wanted.metadata, ...keepable(value) };
+  const metadata = { ...wanted.metadata, ...metadataToStore(value) };
   const next = { ...row, ...wanted, metadata, updated_at: new Date().toISOString() };
   await updateRow(ctx, next);
   forgetAssistant(next);

@@ -20,7 +20,7 @@ import { newTemporaryId } from "../../contract/shared-objects.ts";
 import { threadObject } from "../../object/stub.ts";
 import { assistantNotFound, resolveAssistant } from "../assistants/run-assistants.ts";
 import { isSystemId } from "../assistants/system-assistants.ts";
-import { keepable, newThread, toRevisionRef } from "../threads/service.ts";
+import { metadataToStore, newThread, toRevisionRef } from "../threads/service.ts";
 import { type KeyedRun, toKeyedRun } from "./idempotency.ts";
 import { toRunRequest } from "./run-request.ts";
 
@@ -110,7 +110,7 @@ async function authorizeRun(
     action: "create_run",
     value: toValue(agent, ids, input),
   });
-  const metadata = keepable(value);
+  const metadata = metadataToStore(value);
   const sent = value.kwargs?.config ?? undefined;
   const config = parseAnswer("authorize: kwargs.config", RunConfig.optional(), sent);
   const creates = ids.thread_id !== null && input.if_not_exists === "create";

@@ -48,7 +48,7 @@ export async function createThread(
     "create",
     fields,
   );
-  const thread = newThread(agent, thread_id, keepable(value), input.ttl);
+  const thread = newThread(agent, thread_id, metadataToStore(value), input.ttl);
   const created = await object.createThread(thread);
   if (created) return input.supersteps ? withState(object, agent, input.supersteps) : created;
   const existing = input.if_exists === "do_nothing" ? await object.getThread() : null;
@@ -92,7 +92,7 @@ export async function updateThread(
   { metadata, ttl }: Pick<ThreadPatch, "metadata"> & Partial<ThreadPatch>,
 ) {
   const { object, value } = await openThread(ctx, ref, "update", { metadata });
-  const patched = await object.patchThread(keepable(value), ttl ?? null);
+  const patched = await object.patchThread(metadataToStore(value), ttl ?? null);
   if (patched.ok) return patched.thread;
   if (patched.refusal === "thread_missing") throw threadNotFound(ref.thread_id);
   throw valueTooLarge("metadata");
@@ -118,7 +118,7 @@ export function newThread(
  * Returns the metadata, which an agent's handler may have extended.
  * @throws AppError when it is larger than may be stored
  */
-export function keepable(value: { metadata?: unknown }): Record<string, unknown> {
+export function metadataToStore(value: { metadata?: unknown }): Record<string, unknown> {
   const metadata = metadataOf(value);
   if (!isKeepable(metadata)) throw valueTooLarge("metadata");
   return metadata;

@@ -21,7 +21,7 @@ import { threadWithFilters } from "../../object/stub.ts";
 import type { ThreadCalls } from "../../object/thread-calls.ts";
 import { pickFields } from "../fields.ts";
 import { toPage } from "../page.ts";
-import { keepable, newThread, openThread, type ThreadRef } from "./service.ts";
+import { metadataToStore, newThread, openThread, type ThreadRef } from "./service.ts";
 
 const SEARCH = { resource: "threads", action: "search" } as const;
 
@@ -125,7 +125,7 @@ export async function copyThread(ctx: Context, { deployment_id, thread_id }: Thr
   const { filters } = await openThread(ctx, { deployment_id, thread_id }, "read", {});
   const copy_id = newId();
   const made = await openThread(ctx, { deployment_id, thread_id: copy_id }, "create", NEW);
-  const copy = newThread(made.agent, copy_id, keepable(made.value));
+  const copy = newThread(made.agent, copy_id, metadataToStore(made.value));
   const copied = await made.object.copyThread(thread_id, copy, filters);
   if (copied) return copied;
   // Users of an agent receive the status that LangGraph's own server returns.
