@@ -7,7 +7,7 @@ import { BUNDLE_TIMEOUT_MS } from "../limits.ts";
 import { chunkNames, entryFile, UNIT_OPTIONS } from "../prebuilt/unit.ts";
 import type { TsConfig } from "../resolve/tsconfig.ts";
 import { emptyFolders } from "./empty-folders.ts";
-import { unmarkedPath } from "./node-mode.ts";
+import { plainPath } from "./node-mode.ts";
 import { addedLength, META_DEFINES } from "./source-text.ts";
 import { withHostRequire } from "./ui-module.ts";
 
@@ -184,7 +184,7 @@ function errorsOf({ errors, warnings }: esbuild.BuildFailure): string[] {
 function toLine({ text, location }: esbuild.Message): string {
   if (location === null) return text;
   const { line, lineText } = location;
-  const file = unmarkedPath(location.file);
+  const file = plainPath(location.file);
   const added = addedLength(lineText);
   const column = Math.max(0, location.column - added);
   const place = `${file.replace(/^\/+/, "")}:${line}:${column + 1}`;

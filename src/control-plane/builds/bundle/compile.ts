@@ -25,7 +25,7 @@ import type { Schema } from "../types/type-schema.ts";
 import { bundle } from "./bundle.ts";
 import { checkLangGraph, harnessOf, lacksZodSchema } from "./langgraph-versions.ts";
 import { AGENT_LOADERS } from "./loads.ts";
-import { unmarkedPath } from "./node-mode.ts";
+import { plainPath } from "./node-mode.ts";
 import { heddlePlugin, type PluginOptions } from "./plugin.ts";
 
 /** Part of the artifact, so that a newer Heddle does not change the runtime of a deployed agent. */
@@ -89,7 +89,7 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Compi
 /** Adds the texts of the repository, from which failures quote lines. */
 function withSources(json: string, tree: Tree): SourceMap {
   const { sources: marked, mappings } = JSON.parse(json) as SourceMap;
-  const sources = marked.map(unmarkedPath);
+  const sources = marked.map(plainPath);
   let bytes = 0;
   const sourcesContent = sources.map((path) => {
     bytes += tree.files.get(path)?.byteLength ?? 0;

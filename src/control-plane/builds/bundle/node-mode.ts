@@ -9,12 +9,12 @@ import { type Disk, splitPackagePath } from "../resolve/disk.ts";
 const MARK = ".node.mts";
 
 /** @returns the path of a file for esbuild */
-export function markedPath(disk: Disk, path: string): string {
+export function nodeModePath(disk: Disk, path: string): string {
   return /\.[jt]sx?$/.test(path) && isModule(disk, path) ? path + MARK : path;
 }
 
 /** @returns the path of the file that esbuild knows by `marked` */
-export function unmarkedPath(marked: string): string {
+export function plainPath(marked: string): string {
   return marked.endsWith(MARK) ? marked.slice(0, -MARK.length) : marked;
 }
 

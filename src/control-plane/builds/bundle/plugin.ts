@@ -19,10 +19,11 @@ import {
   loadRequires,
   loadVirtual,
 } from "./loads.ts";
-import { markedPath, unmarkedPath } from "./node-mode.ts";
+import { nodeModePath, plainPath } from "./node-mode.ts";
 import { REQUIRE_PREFIX } from "./requires.ts";
 import { warningOfBuiltin } from "./source-text.ts";
 
+/** Packages are installed, but for those of LangGraph: Heddle provides modules that are bundled already, called prebuilt. */
 export type PluginOptions = LoadOptions & {
   resolve: Resolver;
   /** Resolves to the installed package where a prebuilt package lacks the imported module. */
@@ -37,6 +38,7 @@ export type PluginOptions = LoadOptions & {
   missing: Set<string>;
 };
 
+/** Before the name of an outside module: the ES module that exports what it has, see `externals`. */
 const ESM_STUB = "heddle-esm:";
 /** Namespace of modules that throw when they are imported. Their paths are the text of the error. */
 const ABSENT = "absent";
@@ -55,11 +57,11 @@ export function heddlePlugin(options: PluginOptions): Plugin {
     name: "heddle",
     setup(build) {
       build.onResolve({ filter: /.*/ }, (args) =>
-        resolveImport(options, { ...args, importer: unmarkedPath(args.importer) }),
+        resolveImport(options, { ...args, importer: plainPath(args.importer) }),
       );
       build.onLoad({ filter: /.*/, namespace: "heddle" }, ({ path }) => loadVirtual(options, path));
       build.onLoad({ filter: /.*/, namespace: "file" }, (args) =>
-        loadFile(options, { ...args, path: unmarkedPath(args.path) }),
+        loadFile(options, { ...args, path: plainPath(args.path) }),
       );
       build.onLoad({ filter: /.*/, namespace: REQUIRES }, ({ path }) => loadRequires(path));
       build.onLoad({ filter: /.*/, namespace: ABSENT }, ({ path }) => loadAbsent(path));
@@ -160,7 +162,11 @@ function toRequest(kind: EsbuildKind): RequestKind {
   return kind === "import-rule" ? "style" : "import";
 }
 
-/** A CommonJS module that requires an outside ES module gets it through two stubs. */
+/**
+ * A CommonJS module gets an outside module through two stubs, because esbuild leaves a `require` of one as it is, and the
+ * runtime has no `require`. For `require("x")`: the stub of `x` in external-cjs has `require("heddle-esm:x")`, which is the
+ * stub in external-esm, and that imports `x`. Modules of Node.js have all of their exports in their default.
+ */
 function externals(build: Parameters<Plugin["setup"]>[0]) {
   build.onLoad({ filter: /.*/, namespace: "external-cjs" }, ({ path }) => {
     const esm = `require(${JSON.stringify(ESM_STUB + path)})`;
@@ -216,7 +222,7 @@ function toSource(options: PluginOptions, path: string, sideEffects: boolean): O
   if (module) return { path: module, external: true };
   const refused = refusalOf(options, path);
   if (refused !== null) return { errors: [{ text: refused }] };
-  return { path: options.isShared ? path : markedPath(options.disk, path), sideEffects };
+  return { path: options.isShared ? path : nodeModePath(options.disk, path), sideEffects };
 }
 
 function refusalOf({ disk, loaders }: PluginOptions, path: string): string | null {
@@ -225,7 +231,7 @@ function refusalOf({ disk, loaders }: PluginOptions, path: string): string | nul
   if (extension === "node") {
     return `The native addon ${name} cannot run on Workers; use a package in plain JavaScript`;
   }
-  if (extension === "wasm") return `${name}: browsers' bundles hold no WebAssembly files`;
+  if (extension === "wasm") return `${name}: this bundle holds no WebAssembly files`;
   if (extension in loaders && disk.read(path) === null) {
     return `${name} is larger than ${bytesText(ASSET_BYTES)}: serve it from elsewhere and name its URL`;
   }
