@@ -30,10 +30,10 @@ export class FunctionEvents {
   }
 
   start(state: FunctionState) {
-    this.#task?.begin(state);
+    this.#task?.beginRun(state);
     this.#emit("values", "values", state.values);
     this.#complete(state.messages);
-    this.#task?.start(state);
+    this.#task?.beginTask(state);
   }
 
   update(update: Record<string, unknown>, state: FunctionState) {
@@ -47,7 +47,7 @@ export class FunctionEvents {
   }
 
   end(state: FunctionState) {
-    this.#task?.end(state);
+    this.#task?.endTaskAndRun(state);
   }
 
   fail(error: unknown) {

@@ -23,12 +23,12 @@ export class FunctionTask {
     this.#emit = emit;
   }
 
-  begin(state: FunctionState) {
+  beginRun(state: FunctionState) {
     this.#event("on_chain_start", { input: this.#call.input });
-    if (this.#call.short_forms) this.#envelope(state);
+    this.#shortCheckpoint(state);
   }
 
-  start(state: FunctionState) {
+  beginTask(state: FunctionState) {
     const { graph_id: name, input } = this.#call;
     const id = taskId(state);
     const [step, path, triggers] = [stepOf(state) + 1, ["__pregel_pull", name], triggersOf(name)];
@@ -45,13 +45,13 @@ export class FunctionTask {
     this.#result = merged(this.#result, update);
   }
 
-  end(state: FunctionState) {
+  endTaskAndRun(state: FunctionState) {
     if (!this.#task) return;
     const { input } = this.#call;
     const [result, output] = [this.#result, state.values];
     this.#eventOfTask("on_chain_end", { output: result, input });
     this.#emitResult(this.#task, result, null);
-    if (this.#call.short_forms) this.#envelope(state);
+    this.#shortCheckpoint(state);
     this.#checkpoint(state, []);
     this.#event("on_chain_end", { output });
   }
@@ -68,8 +68,9 @@ export class FunctionTask {
     this.#debug("task_result", step, event);
   }
 
-  /** Emits the short form of a checkpoint. */
-  #envelope({ checkpoint_id: id, parent_id, metadata }: FunctionState) {
+  /** Emits a checkpoint in the form of the v2 protocol, whose clients receive no other. */
+  #shortCheckpoint({ checkpoint_id: id, parent_id, metadata }: FunctionState) {
+    if (!this.#call.short_forms) return;
     const { source, step } = metadata;
     this.#emit("checkpoints", { id, ...(parent_id !== null && { parent_id }), step, source });
   }
