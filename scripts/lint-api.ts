@@ -7,6 +7,7 @@ import { readOptions } from "./options.ts";
 
 const LINTER = "@redocly/cli@2.77.0";
 
+// Refuses options, and answers --help.
 readOptions({});
 const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "lint");
 const file = join(dir, "openapi.json");

@@ -6,7 +6,8 @@ import { LocationTable } from "./location-table.ts";
 export type FoundLocations = { locations: Location[]; is_full: boolean };
 
 /**
- * Projects and days of the trace runs and feedback of a workspace, by ids that do not contain the day. Named
+ * Projects and days of the trace runs and feedback of a workspace, by ids that do not contain the day. An id has one slot
+ * in each generation. When the object of its slot is full, it belongs to the next generation, which has more slots. Named
  * `{workspace_id}/{slot}`.
  */
 export class LocationObject extends DurableObject<Env> {

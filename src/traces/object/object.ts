@@ -31,7 +31,10 @@ import { deleteRunsAndLinks } from "./leftovers.ts";
 import { type PartitionPlan, PartitionReads, type PartitionScan } from "./partition-reads.ts";
 import { PartitionSealing, type SealedLookup } from "./sealing.ts";
 
-/** Trace runs of one project on one UTC day, or a part of them. Named `{project_id}/{day}/{slot}`. */
+/**
+ * Trace runs of one project on one UTC day, or a part of them: a trace has one slot in each generation, and new traces of a
+ * full object belong to the next generation, which has more slots. Named `{project_id}/{day}/{slot}`.
+ */
 export class TracePartition extends DurableObject<Env> {
   readonly #store = new PartitionStore(this.ctx.storage);
   readonly #reads = new PartitionReads(this.#store, this.ctx.storage);
@@ -68,6 +71,7 @@ export class TracePartition extends DurableObject<Env> {
     return this.#cold.attempt(() => this.#reads.getRuns(ids, columns));
   }
 
+  /** Returns the traces with runs here whose roots started on another day. */
   async getFarTraces() {
     return this.#read([], findFarTraces);
   }
@@ -157,14 +161,17 @@ export class TracePartition extends DurableObject<Env> {
     await this.#flush.change(partition, () => this.#store.deleteFeedback(id));
   }
 
+  /** Returns the traces in which a run has one of these pairs in its metadata. */
   async findTraces(pairs: MetadataPair[]): Promise<string[]> {
     return this.#read([], (reader) => findTracesWith(reader, pairs));
   }
 
+  /** Returns the traces of agents that runs of this trace have called. */
   async findCalled(trace_id: string) {
     return this.#read([], (reader) => findCalled(reader, trace_id));
   }
 
+  /** Returns runs below which other partitions place theirs, by ids of runs or of spans. */
   async findParents(span_ids: string[]) {
     return this.#store.findParents(span_ids);
   }

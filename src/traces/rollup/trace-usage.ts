@@ -32,15 +32,15 @@ export class TraceUsage {
 
   /**
    * Sums the usage below a run. The run's own tokens replace the tokens of the sum, and its own costs replace the costs.
-   * @returns `null` when nothing is added to the run's own usage
+   * @returns `null` when the run has both, or no run below it. The sum may add nothing
    */
   summed(run: UsageRun): Usage | null {
-    if (run.dotted_order === null || hasAll(run)) return null;
+    if (run.dotted_order === null || hasTokensAndCosts(run)) return null;
     const below = this.#below(run.dotted_order);
     return below === null ? null : replaceMissing(run, below);
   }
 
-  /** @returns the sum of the runs below, `null` when none has usage */
+  /** @returns the sum of the runs below, `null` when there are none */
   #below(dotted_order: string): Usage | null {
     if (this.#used.length > MAX_COMPARED) {
       this.#nodes ??= toSums(this.#used);
@@ -117,6 +117,7 @@ function addNode(nodes: Map<string, TraceNode>, dotted_order: string): TraceNode
     nodes.set(name, node);
     above = node;
   }
+  // An empty dotted order is in no tree.
   return above ?? { runs: [], parent: null, hasModelBelow: false, below: new UsageSum() };
 }
 
@@ -141,7 +142,7 @@ export function hasUsage({ total_tokens, total_cost }: Usage): boolean {
   return total_tokens !== null || total_cost !== null;
 }
 
-export function hasAll(usage: Usage): boolean {
+export function hasTokensAndCosts(usage: Usage): boolean {
   return hasOwn(usage, TOKENS) && hasOwn(usage, COSTS);
 }
 

@@ -1,7 +1,14 @@
 import { type DescendantsWithUsage, EVERY_RUN, type RunSource } from "../rows/run-source.ts";
 import type { RunView } from "../rows/run-view.ts";
 import type { Usage } from "../usage.ts";
-import { hasAll, hasUsage, ownUsage, TraceUsage, type UsageRun, withBelow } from "./trace-usage.ts";
+import {
+  hasTokensAndCosts,
+  hasUsage,
+  ownUsage,
+  TraceUsage,
+  type UsageRun,
+  withBelow,
+} from "./trace-usage.ts";
 
 /** Maximum number of traces in memory. */
 const MAX_TRACES = 2000;
@@ -22,10 +29,10 @@ export class UsageIndex {
     return this.summed(run) ?? ownUsage(run);
   }
 
-  /** @returns `null` when nothing is added to the run's own usage */
+  /** @returns the usage as `of` has it, or `null` when that is the run's own */
   summed(run: RunView): Usage | null {
     const below = this.#descendantsWithUsage(run);
-    if (below?.length === 0 || hasAll(run)) return null;
+    if (below?.length === 0 || hasTokensAndCosts(run)) return null;
     return below === null ? this.trace(run.trace_id).summed(run) : withBelow(run, below);
   }
 

@@ -20,7 +20,10 @@ import {
 
 const PREVIEW_CHARS = 1000;
 
-/** Position of a page. `end_time` and `max_seq` leave out later traces, which would move threads between pages. */
+/**
+ * Position of a page. `end_time` and `max_seq` leave out later traces, which would move threads between pages. A sequence is
+ * a time, in microseconds.
+ */
 type Cursor = { offset: number; end_time: number; max_seq: number | null };
 
 export async function queryThreads(ctx: Context, input: ThreadsQueryRequest): Promise<ThreadsPage> {

@@ -1,7 +1,10 @@
 /**
  * Tables of an object of a deployment's directory. Append only: the version is the number of steps that ran.
- * `id` begins with the time of creation, so it orders threads without an index. `terms` finds candidates of a search
- * by metadata: a change of `termsOf` needs a step that fills it again.
+ * `id` begins with the time of creation, so it orders threads without an index. `digest` is that of the thread's values,
+ * for searches. `seq` numbers the changes of a thread: an older one does not replace a newer one. `is_waiting`: whether an
+ * interrupted thread waits for an answer. `terms` finds candidates of a search by metadata: a change of `termsOf` needs a
+ * step that fills it again. `removals` has the threads that were removed lately, which an older change must not add again.
+ * Its buckets number periods of time.
  */
 export const MIGRATIONS = [
   `CREATE TABLE threads (

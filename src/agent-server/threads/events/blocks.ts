@@ -106,7 +106,7 @@ const TEXT_FIELDS: Record<string, string> = {
 };
 
 /**
- * Returns the part of a piece that its block does not have. The piece has the text of the block so far.
+ * Returns the part of a piece that its block does not have, for events that repeat the whole text so far.
  * @returns `null` when the block has all of it
  */
 export function addedBy({ key, block }: Piece, known: Piece["block"] | undefined): Piece | null {

@@ -42,7 +42,8 @@ async function recordProblem(env: Env, row: RevisionRow, problem: string | null)
 }
 
 /**
- * Reads a revision's code with its environment from D1, or from the record of an earlier load when D1 does not answer.
+ * Reads a revision's code from R2. Its key and environment come from D1, or from the record of an earlier load when D1
+ * does not answer.
  * @throws AppError `unavailable` when R2 fails, or D1 without such a record; `not_found` when the revision or its
  * artifact does not exist
  */

@@ -39,6 +39,11 @@ metaRoutes.openapi(
   },
 );
 
+const ID = "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071";
+const METRICS_EXAMPLE = `# HELP lg_api_num_pending_runs Pending runs, without those of temporary threads.
+# TYPE lg_api_num_pending_runs gauge
+lg_api_num_pending_runs{project_id="${ID}",revision_id="${ID}"} 0
+`;
 const EXPOSITION = "text/plain; version=0.0.4; charset=utf-8";
 
 metaRoutes.openapi(
@@ -49,7 +54,7 @@ metaRoutes.openapi(
     responses: {
       200: {
         content: {
-          "text/plain": { schema: z.string(), example: "lg_api_num_pending_runs 0\n" },
+          "text/plain": { schema: z.string(), example: METRICS_EXAMPLE },
           "application/json": { schema: Metrics },
         },
         description: "The metrics",

@@ -28,6 +28,7 @@ export function beginTrace({ kwargs }: StoredRun, start_time: string): OpenTrace
   };
 }
 
+/** Adds what the run's isolate has sent to the outbox: runs that begin, and, with `open: null`, runs that end. */
 export function advanceTrace(run_id: string, trace: OpenTrace, ops: TraceOp[]): OpenTrace {
   const open = new Map(Object.entries(trace.open));
   let characters = [...open].reduce((sum, entry) => sum + entry.join("").length, 0);
@@ -65,7 +66,8 @@ export function toTrace(run: StoredRun, trace: OpenTrace): RunCall["trace"] {
 }
 
 /**
- * `queue_wait_ms`: time from the run's due time to its first attempt. Other runs of its thread may run in that time.
+ * `queue_wait_ms`: time from the run's due time, which is its `created_at`, to its first attempt. Other runs of its thread
+ * may run in that time.
  */
 function rootMetadataOf(run: StoredRun, { start_time }: OpenTrace) {
   const queue_wait_ms = Math.max(0, Date.parse(start_time) - Date.parse(run.created_at));
@@ -100,7 +102,7 @@ export function endAttempt(run_id: string, trace: OpenTrace, now: string): Trace
 /** Fields of a root when the agent's environment, which names the hidden ones, is not known. */
 const ALL_HIDDEN: HiddenFields = { inputs: true, outputs: true, metadata: true };
 
-/** Ends all open runs of a trace whose isolate is lost. `hidden`: fields of a root that the isolate has not sent. */
+/** Ends all open runs of a trace whose isolate is lost. `hidden`: fields to leave out of a root that has not been sent. */
 export function endTrace(
   run: StoredRun,
   trace: OpenTrace,
