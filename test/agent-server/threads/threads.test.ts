@@ -758,11 +758,13 @@ describe("history", () => {
   test("by limit, by metadata and at one checkpoint", async () => {
     const { thread_id } = await create();
     await run(thread_id, "steps");
-    await run(thread_id, "steps", { metadata: { round: 2 } });
+    await run(thread_id, "steps", { metadata: { round: 2, of: { a: 1, b: [2] } } });
     const all = await history(thread_id);
     expect(await history(thread_id, { limit: 2 })).toEqual(all.slice(0, 2));
     const second = await history(thread_id, { metadata: { round: 2 } });
     expect(second.length).toBe(all.length / 2);
+    expect(await history(thread_id, { metadata: { of: { b: [2], a: 1 } } })).toEqual(second);
+    expect(await history(thread_id, { metadata: { of: { a: 1 } } })).toEqual([]);
     expect(await history(thread_id, { metadata: { source: "input" } })).toHaveLength(2);
     expect(await history(thread_id, { checkpoint: all[3]?.checkpoint })).toEqual([all[3]]);
     expect(await read(send("POST", `/threads/${thread_id}/history`, {}))).toHaveLength(10);

@@ -35,7 +35,7 @@ function shorten(value: unknown, depth: number): unknown {
 // FNV-1a in two halves. A collision only adds a thread that does not match to the results of a search.
 function hash(value: unknown): string {
   let [a, b] = [0x811c9dc5, 0x9dc5811c];
-  const text = canonical(Array.isArray(value) ? endsOf(value) : value);
+  const text = toSortedJson(Array.isArray(value) ? endsOf(value) : value);
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     a = Math.imul(a ^ code, 0x01000193);
@@ -49,8 +49,8 @@ function endsOf(list: unknown[]): unknown[] {
   return [list.length, ...list.slice(0, LIST_ENDS), ...list.slice(-LIST_ENDS)];
 }
 
-/** JSON with sorted keys. */
-function canonical(value: unknown): string {
+/** Returns JSON with sorted keys, which is equal for values that differ in the order of keys alone. */
+export function toSortedJson(value: unknown): string {
   return JSON.stringify(value, (_key, one: unknown) =>
     isRecord(one) ? Object.fromEntries(Object.entries(one).sort(byKey)) : one,
   );

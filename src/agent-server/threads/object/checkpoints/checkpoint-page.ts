@@ -1,5 +1,6 @@
 import type { CheckpointQuery, StoredCheckpoint } from "../../../../isolate/checkpoint-contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
+import { toSortedJson } from "../../contract/digest.ts";
 import { MAX_CHECKPOINT_BYTES, MAX_SCANNED_CHARACTERS } from "../boundary/limits.ts";
 
 /** Yields the rows whose metadata has the given values. @throws AppError when it has read too much metadata */
@@ -29,6 +30,6 @@ function matches(text: string, wanted: Record<string, unknown> | undefined): boo
   if (!wanted) return true;
   const metadata: Record<string, unknown> = JSON.parse(text);
   return Object.entries(wanted).every(
-    ([key, value]) => JSON.stringify(metadata[key]) === JSON.stringify(value),
+    ([key, value]) => toSortedJson(metadata[key]) === toSortedJson(value),
   );
 }
