@@ -19,7 +19,7 @@ describe("the schema of an input", () => {
   test("becomes fields with their defaults", () => {
     expect(inputFields(schema).map(({ name, kind, initial }) => [name, kind, initial])).toEqual([
       ["city", "text", ""],
-      ["days", "number", "3"],
+      ["days", "integer", "3"],
       ["unit", "choice", ""],
       ["wet", "boolean", ""],
       ["more", "json", ""],
@@ -39,8 +39,12 @@ describe("the schema of an input", () => {
     });
     expect(readInput(fields, { days: "x", more: "{" }).problems).toEqual({
       city: "is required",
-      days: "must be a number",
+      days: "must be a whole number",
       more: "is not JSON",
+    });
+    expect(readInput(fields, { city: "Bern", days: "1.5", wet: "1" }).problems).toEqual({
+      days: "must be a whole number",
+      wet: "must be true or false",
     });
   });
 

@@ -1,6 +1,6 @@
 import { type Fields, isFields, toJson } from "../../ui/conversation/fields.ts";
 
-type FieldKind = "text" | "number" | "boolean" | "choice" | "json";
+type FieldKind = "text" | "number" | "integer" | "boolean" | "choice" | "json";
 
 /** A field of a graph's input. */
 export type InputField = {
@@ -52,7 +52,7 @@ function toField(name: string, fields: Fields, isRequired: boolean): InputField 
 const KINDS: Record<string, FieldKind> = {
   string: "text",
   number: "number",
-  integer: "number",
+  integer: "integer",
   boolean: "boolean",
 };
 
@@ -98,9 +98,20 @@ function readField({ kind, isRequired }: InputField, text: string) {
   if (kind === "text" || kind === "choice") return { value: text, problem: null };
   try {
     const value: unknown = JSON.parse(text);
-    const isRight = kind === "json" || typeof value === kind;
-    return { value, problem: isRight ? null : `must be a ${kind}` };
+    return { value, problem: isOfKind(value, kind) ? null : PROBLEMS[kind] };
   } catch {
-    return { value: undefined, problem: kind === "json" ? "is not JSON" : `must be a ${kind}` };
+    return { value: undefined, problem: PROBLEMS[kind] };
   }
+}
+
+const PROBLEMS = {
+  number: "must be a number",
+  integer: "must be a whole number",
+  boolean: "must be true or false",
+  json: "is not JSON",
+};
+
+function isOfKind(value: unknown, kind: keyof typeof PROBLEMS): boolean {
+  if (kind === "integer") return Number.isInteger(value);
+  return kind === "json" || typeof value === kind;
 }

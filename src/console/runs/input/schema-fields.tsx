@@ -76,11 +76,11 @@ function Control({ field: { kind, choices }, text, isInvalid, onChange }: Contro
       </select>
     );
   }
-  if (kind === "number") {
+  if (kind === "number" || kind === "integer") {
     return (
       <input
         className="in mono"
-        inputMode="decimal"
+        inputMode={kind === "integer" ? "numeric" : "decimal"}
         aria-invalid={isInvalid}
         value={text}
         onChange={(event) => onChange(event.target.value)}
