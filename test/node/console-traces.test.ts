@@ -150,6 +150,22 @@ describe("the tree of a trace", () => {
     expect(slowestPath(treeOf(seeds)).size).toBe(3);
   });
 
+  test("lists spans that are below each other in a circle, and what is below them", () => {
+    const [first, second, third] = treeOf(FAILED.slice(0, 3)).spans;
+    if (!first || !second || !third) throw new Error("no spans");
+    const circle = [
+      { ...first, parent_run_id: second.id },
+      { ...second, parent_run_id: first.id },
+      { ...third, parent_run_id: second.id },
+    ];
+    const { spans, parent, size } = buildTree(circle, 0);
+    expect(spans.map(({ id }) => id)).toEqual([first.id, second.id, third.id]);
+    expect([parent, size]).toEqual([
+      [-1, 0, 1],
+      [3, 2, 1],
+    ]);
+  });
+
   test("survives a span that is its own parent, and microseconds", () => {
     const [span] = treeOf(FAILED.slice(0, 1)).spans;
     if (span === undefined) throw new Error("no span");

@@ -23,31 +23,34 @@ export type TraceTree = {
 const NO_PARENT = -1;
 
 /**
- * Orders spans below their parents. Spans whose parent has not arrived are roots.
+ * Orders spans below their parents. Spans whose parent has not arrived are roots, and so is the first of spans that are below
+ * each other in a circle.
  * @param now the end, in milliseconds, of spans that still run
  */
 export function buildTree(found: readonly TraceSpan[], now: number): TraceTree {
-  const children = childrenOf(found);
+  const sorted = [...found].sort(byStart);
+  const children = childrenOf(sorted);
   const spans: TraceSpan[] = [];
   const depth: number[] = [];
   const parent: number[] = [];
-  const waiting = [...(children.get(null) ?? [])].reverse().map((span) => ({
-    span,
-    level: 0,
-    above: NO_PARENT,
-  }));
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    const at = spans.length;
-    spans.push(next.span);
-    depth.push(next.level);
-    parent.push(next.above);
-    const below = children.get(next.span.id) ?? [];
-    for (let index = below.length - 1; index >= 0; index -= 1) {
-      const span = below[index];
-      if (span) waiting.push({ span, level: next.level + 1, above: at });
+  const indexOf = new Map<string, number>();
+  const place = (root: TraceSpan) => {
+    const waiting = [{ span: root, level: 0, above: NO_PARENT }];
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const { span, level, above } = next;
+      if (indexOf.has(span.id)) continue;
+      const at = spans.push(span) - 1;
+      indexOf.set(span.id, at);
+      depth.push(level);
+      parent.push(above);
+      const below = children.get(span.id) ?? [];
+      for (const child of below.toReversed()) {
+        waiting.push({ span: child, level: level + 1, above: at });
+      }
     }
-  }
-  const indexOf = new Map(spans.map(({ id }, index) => [id, index]));
+  };
+  for (const root of children.get(null) ?? []) place(root);
+  for (const span of sorted) place(span);
   return { spans, indexOf, depth, parent, ...sumUp(spans, parent), ...timesOf(spans, now) };
 }
 
@@ -61,10 +64,10 @@ export function ancestorsOf({ spans, parent, indexOf }: TraceTree, id: string): 
   return above;
 }
 
-function childrenOf(found: readonly TraceSpan[]): Map<string | null, TraceSpan[]> {
-  const ids = new Set(found.map(({ id }) => id));
+function childrenOf(sorted: readonly TraceSpan[]): Map<string | null, TraceSpan[]> {
+  const ids = new Set(sorted.map(({ id }) => id));
   const children = new Map<string | null, TraceSpan[]>();
-  for (const span of [...found].sort(byStart)) {
+  for (const span of sorted) {
     const above = span.parent_run_id;
     const key = above !== null && above !== span.id && ids.has(above) ? above : null;
     const list = children.get(key);
