@@ -65,7 +65,7 @@ const COLUMNS: TableColumn<TokenSummary>[] = [
   {
     id: "expires",
     header: "Access expires",
-    cell: ({ expires_at }) => (expires_at === null ? "never" : <Time at={expires_at} exact />),
+    cell: ({ expires_at }) => (expires_at === null ? "not stated" : <Time at={expires_at} exact />),
     card: "end",
   },
   {
