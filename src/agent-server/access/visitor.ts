@@ -7,14 +7,16 @@ import { withheldCredential } from "./request.ts";
  * Principal of a request that an agent's app handles before authentication, or the reason why its credential was
  * refused. The routes behind the app act as this principal. The isolate does not receive the credential.
  */
-export type Visitor = { header: string } & (
-  | { caller: Caller }
-  | { refusal: { code: AppError["code"]; message: string } }
-);
+export type Visitor = {
+  /** The header that has the credential. */
+  header: string;
+} & ({ caller: Caller } | { refusal: Refusal });
+type Refusal = Pick<AppError, "code" | "message" | "retry_after_seconds">;
 
 /**
  * Authenticates the credential of a request. A refused credential becomes a `refusal`, which only
  * `resolveCallerBehindApp` throws: the app itself needs no credential.
+ * @param issuer issuer of the users' tokens that the workspace accepts
  * @returns `null` when the request has no credential of the workspace
  */
 export async function resolveVisitor(
@@ -27,9 +29,9 @@ export async function resolveVisitor(
   try {
     return { header, caller: await resolveCaller(env, headers) };
   } catch (error) {
-    const { code, message } = AppError.from(error);
+    const { code, message, retry_after_seconds } = AppError.from(error);
     if (code === "internal") throw error;
-    return { header, refusal: { code, message } };
+    return { header, refusal: { code, message, retry_after_seconds } };
   }
 }
 
@@ -42,6 +44,6 @@ export async function resolveCallerBehindApp(
   const isReplaced = visitor && (headers.has("x-api-key") || headers.has(visitor.header));
   if (visitor === null || isReplaced) return resolveCaller(env, headers);
   if ("caller" in visitor) return visitor.caller;
-  const { code, message } = visitor.refusal;
-  throw new AppError(code, message);
+  const { code, message, retry_after_seconds } = visitor.refusal;
+  throw new AppError(code, message, { retry_after_seconds });
 }
