@@ -1,9 +1,10 @@
 import { env } from "cloudflare:workers";
-import { eq, getTableColumns } from "drizzle-orm";
+import { and, eq, getTableColumns } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { callProvider } from "../../../src/control-plane/oauth/client/provider-client.ts";
 import { ProviderCreateRequest } from "../../../src/control-plane/oauth/provider-schema.ts";
 import { discoverProvider } from "../../../src/control-plane/oauth/providers/mcp-service.ts";
+import { buildProviderUpdate } from "../../../src/control-plane/oauth/providers/provider-change.ts";
 import { createProvider } from "../../../src/control-plane/oauth/providers/provider-service.ts";
 import { oauth_authorizations, oauth_providers } from "../../../src/control-plane/oauth/table.ts";
 import { contextFor, database } from "../../../src/shared/context.ts";
@@ -172,6 +173,20 @@ test("a change of other fields leaves the credentials that a concurrent one may 
   const statuses = (await Promise.all(secrets)).map(({ status }) => status);
   expect(statuses).toContain(200);
   expect(statuses.filter((status) => status !== 200 && status !== 409)).toEqual([]);
+});
+
+test("a change of revocation_url is refused once the token_url that it was checked with has moved", async () => {
+  const id = await provider(ours.editor);
+  const isIt = eq(oauth_providers.provider_id, id);
+  const [row] = await database(env).select().from(oauth_providers).where(isIt);
+  if (row === undefined) throw new Error("The provider has no row.");
+  const revocation_url = new URL("/revoke", row.token_url).href;
+  const { isUnchanged } = await buildProviderUpdate(env, row, { revocation_url });
+  const matching = () => database(env).select().from(oauth_providers).where(and(isIt, isUnchanged));
+  expect(await matching()).toHaveLength(1);
+  const moved = { token_url: "http://127.0.0.1:10/token", client_secret: "another" };
+  expect((await patch(id, moved)).status).toBe(200);
+  expect(await matching()).toEqual([]);
 });
 
 test("a refused change leaves pending consents", async () => {

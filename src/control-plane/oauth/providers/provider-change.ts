@@ -30,6 +30,7 @@ function assertNewSecret(
   throw invalid(["body", "client_secret"], text);
 }
 
+/** `isUnchanged`: SQL condition that no other request has changed what this update is based on. */
 export async function buildProviderUpdate(env: Env, row: ProviderRow, patch: ProviderPatchRequest) {
   const { client_secret: _secret, token_request_headers: _headers, ...plain } = patch;
   const { auth_url, token_url, revocation_url } = patch;
@@ -46,16 +47,14 @@ export async function buildProviderUpdate(env: Env, row: ProviderRow, patch: Pro
     ...sealed,
     updated_at: new Date().toISOString(),
   };
-  // Compare-and-set: secret and headers are encrypted together, for one token endpoint. The update must not undo a
-  // concurrent change of one of them, or combine the credentials with another endpoint.
-  const isStored =
-    sealed || token_url
-      ? and(
-          eq(oauth_providers.ciphertext, row.ciphertext),
-          eq(oauth_providers.token_url, row.token_url),
-        )
-      : undefined;
-  return { change, changesOrigin, isStored };
+  // Compare-and-set: secret and headers are encrypted together, for one token endpoint, and go to the revocation endpoint on
+  // its origin. The update must not undo a concurrent change of one of them, or combine them with another endpoint.
+  const hasCredentials = sealed !== null || Boolean(token_url);
+  const isUnchanged = and(
+    hasCredentials ? eq(oauth_providers.ciphertext, row.ciphertext) : undefined,
+    hasCredentials || revocation_url ? eq(oauth_providers.token_url, row.token_url) : undefined,
+  );
+  return { change, changesOrigin, isUnchanged };
 }
 
 /**

@@ -117,7 +117,7 @@ export async function updateProvider(
 ): Promise<Provider> {
   assertMay(ctx, "write");
   const row = await needProvider(ctx, provider_id);
-  const { change, changesOrigin, isStored } = await buildProviderUpdate(ctx.env, row, patch);
+  const { change, changesOrigin, isUnchanged } = await buildProviderUpdate(ctx.env, row, patch);
   const changed = ctx.db
     .select({ one: sql`1` })
     .from(oauth_providers)
@@ -131,7 +131,7 @@ export async function updateProvider(
           isProvider(ctx, provider_id),
           eq(oauth_providers.id, row.id),
           changesOrigin ? hasNoGrants(ctx, row.id) : undefined,
-          isStored,
+          isUnchanged,
         ),
       )
       .returning(),
