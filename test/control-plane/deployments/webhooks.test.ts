@@ -2,7 +2,11 @@ import { env } from "cloudflare:workers";
 import { createHmac } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { kindOf, statusRequest } from "../../../src/control-plane/deployments/git/git-host.ts";
+import {
+  isHostOf,
+  kindOf,
+  statusRequest,
+} from "../../../src/control-plane/deployments/git/git-host.ts";
 import { concerns, readPush } from "../../../src/control-plane/deployments/git/pushes.ts";
 import { claimBuild } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
 import { sweepDeliveries } from "../../../src/control-plane/deployments/rollout/sweep.ts";
@@ -314,6 +318,26 @@ test.each([
   const request = statusRequest(api_url, status);
   expect(request.path).toBe(path);
   expect(request.body).toEqual({ ...body, description: `${"x".repeat(139)}\ufffd` });
+});
+
+test.each([
+  ["https://example.com/git/api/v1/", "/repos/acme/agent/statuses/s"],
+  ["https://example.com/git/api/v4", "/projects/acme%2Fagent/statuses/s"],
+  ["https://example.com/api/v1", "/repos/git/acme/agent/statuses/s"],
+])("a commit's status at the host of %s, which may be below a path", (api_url, path) => {
+  const repo_url = "https://example.com/git/acme/agent.git";
+  const status = { name: "a", sha: "s", repo_url, status: "DEPLOYED" as const };
+  expect(statusRequest(api_url, { ...status, description: "", target_url: null }).path).toBe(path);
+});
+
+test.each([
+  ["https://api.github.com", "https://github.com/acme/agent", true],
+  ["https://git.test/api/v1", "https://git.test/acme/agent", true],
+  ["https://git.test/api/v1", "https://git.test:8443/acme/agent", false],
+  ["https://git.test/api/v1", "http://git.test/acme/agent", false],
+  ["http://git.test/api/v1", "http://git.test/acme/agent", true],
+])("the token of %s is sent to %s: %s", (api_url, repo_url, isSent) => {
+  expect(isHostOf(api_url, repo_url)).toBe(isSent);
 });
 
 test.each([

@@ -100,9 +100,7 @@ export function statusRequest(
   status: CommitStatus,
 ): { path: string; body: object } {
   const { name, sha, repo_url, description, target_url } = status;
-  const repository = trimEnd(new URL(repo_url).pathname, "/")
-    .replace(/^\/+/, "")
-    .replace(/\.git$/, "");
+  const repository = repositoryAt(api_url, repo_url);
   const kind = kindOf(api_url);
   const state = stateOf(kind, status.status);
   const shared = {
@@ -119,7 +117,14 @@ export function statusRequest(
   return { path, body: { ...shared, context: `heddle/${name}` } };
 }
 
-/** Returns the state of a commit. A skipped build is neither a success nor a failure. */
+/** Returns the path of a repository in its API. A host may be below a path, as in https://example.com/git/api/v1. */
+function repositoryAt(api_url: string, repo_url: string): string {
+  const host = new URL(api_url).pathname.replace(/\/(?:api\/v\d+\/?)?$/, "");
+  const path = trimEnd(new URL(repo_url).pathname, "/").replace(/\.git$/, "");
+  return (path.startsWith(`${host}/`) ? path.slice(host.length) : path).replace(/^\/+/, "");
+}
+
+/** Returns the state of a commit. Only GitLab has one for builds that were skipped or interrupted. */
 function stateOf(kind: ApiKind, status: RevisionStatus): string {
   if (status === "DEPLOYED") return "success";
   if (status.endsWith("_FAILED")) return kind === "gitlab" ? "failed" : "failure";
@@ -129,8 +134,12 @@ function stateOf(kind: ApiKind, status: RevisionStatus): string {
   return "pending";
 }
 
-/** Returns whether a repository is on the host of the API, with or without `api.`. Other hosts never get its token. */
+/**
+ * Returns whether a repository is on the host of the API, with or without `api.`, and is not read without TLS where the API
+ * has it. Others never get its token.
+ */
 export function isHostOf(api_url: string, repo_url: string): boolean {
   const [api, repo] = [new URL(api_url), new URL(repo_url)];
+  if (api.protocol === "https:" && repo.protocol !== "https:") return false;
   return repo.host === api.host || `api.${repo.host}` === api.host;
 }

@@ -145,7 +145,7 @@ export async function assertIntegration(ctx: Context, config: StoredSourceConfig
   if (repo_url === undefined || isHostOf(row.api_url, repo_url)) return;
   throw invalid(
     loc,
-    `the integration "${row.name}" is for ${new URL(row.api_url).host} but repo_url is on ${new URL(repo_url).host}: use an integration of that host`,
+    `the integration "${row.name}" is for ${new URL(row.api_url).origin} but repo_url is on ${new URL(repo_url).origin}: use an integration of that host`,
   );
 }
 
