@@ -159,6 +159,21 @@ test("a thread that storage refuses with its first run does not exist", async ()
   });
 });
 
+test("a thread that storage refuses does not exist, and can be created again", async () => {
+  const thread = await testThread();
+  await runInDurableObject(stubOf(thread), (_, { storage }) => {
+    const store = new ThreadStore(storage);
+    store.vacate(0, () => "null");
+    const place = { ...thread.place, thread_id: newId(), temporary: true };
+    storage.sql.exec(FULL.replaceAll("runs", "thread"));
+    expect(() => store.create(place)).toThrow("full");
+    expect(store.exists).toBe(false);
+    storage.sql.exec("DROP TRIGGER full");
+    store.create(place);
+    expect(store.has(place.thread_id)).toBe(true);
+  });
+});
+
 test("a run that is refused makes no thread", async () => {
   const thread = await testThread();
   const thread_id = newId();

@@ -85,10 +85,19 @@ export class ThreadStore {
     this.#exists = true;
     for (const table of this.#cachedTables) table.startEmpty();
     const insert = () => this.thread.insert(thread, slot);
-    if (!isDeferred) return this.transaction(insert);
+    if (!isDeferred) return this.#inserting(insert);
     insert();
     this.thread.defer();
     this.#isDeferring = true;
+  }
+
+  #inserting(insert: () => void) {
+    try {
+      this.transaction(insert);
+    } catch (error) {
+      this.#exists = this.thread.exists;
+      throw error;
+    }
   }
 
   /** Whether the object has tables of earlier threads, and no thread. */
@@ -118,7 +127,10 @@ export class ThreadStore {
     return true;
   }
 
-  /** Deletes the data of the thread except its row, which is marked as ended. Keeps `ended_runs` of earlier threads. */
+  /**
+   * Deletes the data of an ended thread while readers of earlier ones may reconnect: keeps `ended_runs`, and the thread's row,
+   * which is marked as ended.
+   */
   clearEnded() {
     this.#storage.transactionSync(() => {
       clearTables(this.#storage.sql, ["ended_runs", "thread"]);
@@ -283,6 +295,7 @@ export class ThreadStore {
 
   #deleteHistoryOf(run_id: string) {
     this.checkpoints.deleteOf(run_id, this.runs.queue.running());
+    // What the run has traced is still delivered.
     this.traces.keepOf(run_id);
     if (this.events.deleteOf(run_id)) this.events.dropUnused();
   }
