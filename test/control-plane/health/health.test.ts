@@ -114,12 +114,14 @@ describe("names the work that waits too long, and no other", () => {
     await revisionRow(deployment, old);
     // A build that waited for an hour before its claim.
     await revisionRow(deployment, { ...old, ...leased, number: 2, updated_at: ago(0) });
+    expect(await stuck()).toEqual(["build_age"]);
+    await revisionRow(deployment, { ...old, ...leased, number: 3, updated_at: ago(0) });
     expect(await stuck()).toEqual([]);
     const theirs = await deploymentRow(newId());
     const { id } = await revisionRow(theirs, old);
     expect(await stuck()).toEqual(["build_age"]);
     await db.delete(revisions).where(sql`id = ${id}`);
-    await revisionRow(deployment, { ...old, ...leased, number: 3 });
+    await revisionRow(deployment, { ...old, ...leased, number: 4 });
     expect(await stuck()).toEqual(["build_age"]);
   });
 
