@@ -21,7 +21,7 @@ export function TreeToolbar({ search, hasFailed, chosen, onChange }: Props) {
       <SearchField
         label="Find a span"
         value={find ?? ""}
-        onChange={(text) => onChange({ find: text || undefined })}
+        onChange={(text) => onChange({ find: text || undefined, view: undefined })}
       />
       {hasFailed && (
         <button
