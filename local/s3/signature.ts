@@ -48,11 +48,12 @@ export async function authenticate(
       "The AWS Access Key Id you provided does not exist in our records.",
     );
   }
-  const isScoped = service === "s3" && end === "aws4_request" && claim.date.startsWith(day);
-  if (!isScoped || region !== authenticator.region) {
+  const scope = `${claim.date.slice(0, 8)}/${authenticator.region}/s3/aws4_request`;
+  const given = [day, region, service, end].join("/");
+  if (given !== scope) {
     throw new S3Error(
       "AuthorizationHeaderMalformed",
-      `The authorization header is malformed; the region '${region}' is wrong; expecting '${authenticator.region}'`,
+      `The authorization header is malformed; the scope '${given}' is wrong; expecting '${scope}'`,
       { Region: authenticator.region },
     );
   }
@@ -128,6 +129,7 @@ function assertTimely({ date, expires_seconds }: Claim, now: number): void {
   if (!(expires_seconds >= 1 && expires_seconds <= WEEK_SECONDS)) {
     throw new S3Error("InvalidArgument", "X-Amz-Expires must be between 1 and 604800");
   }
+  if (signed_at > now + SKEW_MS) throw new S3Error("AccessDenied", "Request is not yet valid");
   if (!(now <= signed_at + expires_seconds * 1000)) {
     throw new S3Error("AccessDenied", "Request has expired");
   }
