@@ -29,7 +29,7 @@ const run = promisify(execFile);
 export async function install({ root, from, ref, keep, print }: InstallOptions): Promise<void> {
   const releases = join(root, "releases");
   await mkdir(releases, { recursive: true });
-  const release = await claim(root, "release");
+  const unclaim = await claim(root, "release");
   const draft = join(releases, `.${randomUUID()}`);
   try {
     const { commit, subject } = await clone(draft, from ?? (await originOf(CHECKOUT)), ref);
@@ -45,7 +45,7 @@ export async function install({ root, from, ref, keep, print }: InstallOptions):
     for (const old of await deleteOld(root, keep)) print(`Deleted ${old}`);
   } finally {
     await rm(draft, { recursive: true, force: true });
-    await release();
+    await unclaim();
   }
 }
 
@@ -85,7 +85,10 @@ async function originOf(checkout: string): Promise<string> {
   throw new ReleaseError(`${checkout} has no remote "origin": give --from, a URL of git.`);
 }
 
-/** Links the packages of an equal lock file, which needs no registry, else runs npm ci. Returns a text for the log. */
+/**
+ * Links the packages of this checkout when its lock file is equal, which needs no registry, else runs npm ci. Returns a text
+ * for the log.
+ */
 async function installPackages(path: string): Promise<string> {
   const lock = (folder: string) => readFile(join(folder, "package-lock.json"), "utf8");
   const own = join(CHECKOUT, "node_modules");

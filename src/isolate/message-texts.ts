@@ -18,6 +18,7 @@ export class CacheRoom {
 
 /** `checkpoint`: the form in checkpoints. `wire`: the flattened form for clients. */
 type Kind = "checkpoint" | "wire";
+/** `marks`: the values that determine the texts. */
 type Written = { marks: unknown[]; texts: Partial<Record<Kind, string>> };
 export type Message = {
   lc_kwargs: Record<string, unknown>;

@@ -128,7 +128,7 @@ export function pageOfBody(items: string, { max, standard }: { max: number; stan
   };
 }
 
-/** Limit far above real use. Lists with another limit have a schema without this helper. */
+/** Limit far above real use. */
 const MAX_ITEMS = 1000;
 
 /** Checks the length before the items: a million wrong items would be a million issues. */

@@ -24,6 +24,7 @@ export async function beforeStop(
   const { run_id: writer, source } = JSON.parse(head.metadata) as Record<string, unknown>;
   if (writer !== run_id || source !== "loop") return head;
   const parent = await host.readCheckpoint(head.ns, head.parent_id);
+  // Without the results of its tasks, LangGraph would run them again.
   if (!parent?.writes.some(isUpdate)) return head;
   return stops.hasStopped(head, parent) ? parent : head;
 }

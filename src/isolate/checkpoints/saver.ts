@@ -24,7 +24,7 @@ import {
   withoutLastAnswers,
 } from "./pending-writes.ts";
 import { parseCheckpointJson } from "./revive.ts";
-import { withoutUnseen, withUnseen } from "./seen-versions.ts";
+import { withoutUnseenChange, withUnseenChange } from "./seen-versions.ts";
 import { toCheckpointJson } from "./serializer.ts";
 import { StateSizes } from "./state-sizes.ts";
 import { nextVersion } from "./versions.ts";
@@ -111,6 +111,7 @@ export class HostSaver extends BaseCheckpointSaver {
   async #load(ns: string, id: string | null): Promise<LoadedCheckpoint | null> {
     const head = this.#heads.get(ns);
     if (head !== undefined && (id === null || head?.checkpoint_id === id)) {
+      // LangGraph keeps it from here on.
       this.#heads.releaseLarge(ns);
       return head;
     }
@@ -163,7 +164,7 @@ export class HostSaver extends BaseCheckpointSaver {
     newVersions: Versions,
   ): Promise<RunnableConfig> {
     const ns: string = config.configurable?.checkpoint_ns ?? "";
-    const { channel_values, ...rest } = withoutUnseen(checkpoint);
+    const { channel_values, ...rest } = withoutUnseenChange(checkpoint);
     const stored = {
       ns,
       checkpoint_id: checkpoint.id,
@@ -232,7 +233,7 @@ export class HostSaver extends BaseCheckpointSaver {
     const { adapt, lost_run } = this.#options;
     const parsed = parseCheckpointJson(checkpoint) as Checkpoint;
     const adapted = adapt?.(parsed, ns) ?? parsed;
-    return lost_run && metadata.run_id === lost_run.run_id ? withUnseen(adapted) : adapted;
+    return lost_run && metadata.run_id === lost_run.run_id ? withUnseenChange(adapted) : adapted;
   }
 
   async #toTuple(loaded: LoadedCheckpoint): Promise<CheckpointTuple> {

@@ -33,7 +33,7 @@ export function withRemovedSeen<T extends CheckpointVersions>(
  * the next attempt for the continuation after a static breakpoint, and not stop there. Adds nothing to a checkpoint
  * whose changes are all seen.
  */
-export function withUnseen<T extends CheckpointVersions>(checkpoint: T): T {
+export function withUnseenChange<T extends CheckpointVersions>(checkpoint: T): T {
   const seen = (checkpoint.versions_seen[INTERRUPT] ?? {}) as Versions;
   const versions = Object.entries(checkpoint.channel_versions as Versions);
   const isPassed = versions.every(([name, version]) => version <= (seen[name] ?? 0));
@@ -42,8 +42,8 @@ export function withUnseen<T extends CheckpointVersions>(checkpoint: T): T {
   return { ...checkpoint, channel_versions };
 }
 
-/** Undoes `withUnseen`, in a checkpoint that LangGraph puts after it. */
-export function withoutUnseen<T extends CheckpointVersions>(checkpoint: T): T {
+/** Undoes `withUnseenChange`, in a checkpoint that LangGraph puts after it. */
+export function withoutUnseenChange<T extends CheckpointVersions>(checkpoint: T): T {
   if (!(UNSEEN in checkpoint.channel_versions)) return checkpoint;
   const { [UNSEEN]: _unseen, ...channel_versions } = checkpoint.channel_versions;
   return { ...checkpoint, channel_versions };

@@ -1,7 +1,10 @@
 // A call is one invocation of this isolate by RPC or a request. Objects of the runtime, such as sockets and timers,
 // work only in the call that made them, and end with it. But a pool of connections in a module serves many calls.
-// Therefore other calls give jobs to the call that opened a socket, which then uses the socket for them. Timers of
-// modules move from call to call.
+// Therefore other calls give jobs to the call that opened a socket, which then uses the socket for them. Timers that modules
+// start with setTimeout move from call to call.
+//
+// A call is coming, then live while its own work lasts. After that it lends its sockets to the live ones, and does their
+// jobs, until it is gone.
 //
 // The runtime may end a call without notice, for example when its caller has disconnected. Other calls detect this end,
 // because an ended call does no more jobs.
@@ -70,6 +73,10 @@ export class Call implements LiveCall {
     return [...live].at(-1) ?? coming;
   }
 
+  /**
+   * Begins a call. A pool may have sockets of calls that the runtime has ended: finds them, so that the pool has dropped them
+   * before the call's own code asks it for one.
+   */
   static async begin(): Promise<Call> {
     const call = coming ?? new Call();
     coming = null;

@@ -4,6 +4,7 @@ import { MAX_KEYS_PER_RUN } from "../limits.ts";
 import type { Pointers } from "../rows/rows.ts";
 import type { RunVersion } from "./codec/columns.ts";
 
+/** Payloads whose pairs are indexed: metadata, inputs and outputs. */
 const SOURCES = { m: "extra", i: "inputs", o: "outputs" } as const;
 /** Characters of an error that `search` reads. */
 const MAX_ERROR_CHARS = 2000;
@@ -22,6 +23,7 @@ export function readPairs(run: DigestSource, of: PairSource): readonly Pair[] {
   if (kept !== undefined) return kept.pairs;
   const text = run[SOURCES[of]];
   if (text === null) return [];
+  // Numbers of keys that the index took when the run was stored.
   const keys = { m: MAX_KEYS_PER_RUN, i: run.input_keys, o: run.output_keys }[of];
   return indexedPairs(of, JSON.parse(text), keys ?? MAX_KEYS_PER_RUN);
 }
@@ -61,7 +63,11 @@ function keptOf({ digests }: Pick<RunVersion, "digests">): KeptDigests {
   return digests === null ? {} : JSON.parse(digests);
 }
 
-/** Returns the digests to keep after a change, as text: those of payloads that are in R2. */
+/**
+ * Returns the digests to keep after a change, as text: those of payloads that are in R2.
+ * @param overwritten fields that the change replaces
+ * @param pointers fields whose payloads are in R2 after the change
+ */
 export function keepDigests(
   before: string | null,
   { digest }: RunChange,
@@ -69,7 +75,8 @@ export function keepDigests(
   pointers: Pointers,
 ): string | null {
   const kept = keptOf({ digests: before });
-  for (const [of, name] of Object.entries(SOURCES) as [PairSource, "extra"][]) {
+  for (const of of Object.keys(SOURCES) as PairSource[]) {
+    const name = SOURCES[of];
     const sent = digest[name]?.kept;
     if (!pointers[name]) delete kept[of];
     else if (sent && overwritten.includes(name)) kept[of] = sent;

@@ -67,7 +67,7 @@ export function reachable(
   install: Install,
   directory: string,
   names: string[],
-  isProvided: (path: string) => boolean,
+  isProvided: (path: string) => boolean = () => false,
 ): Set<string> {
   const found = new Set<string>();
   const waiting = names.map((name) => ({ from: directory, name }));

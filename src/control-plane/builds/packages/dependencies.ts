@@ -26,6 +26,7 @@ export type Dependencies = {
   directory: string;
   /** Packages that prebuilt modules replace. */
   provided: Set<string>;
+  /** The prebuilt modules. */
   runtime: Runtime;
   /** Install path of the agent's LangGraph, or the folder that it is linked to; `null` without it. */
   langgraph: string | null;
@@ -42,7 +43,7 @@ export async function readDependencies(
   const directory = absolute(project.folder);
   const install = await toInstall(log, storage, project, directory, options);
   const named = dependencyNames(project.manifest ?? {});
-  const used = reachable(install, directory, named, () => false);
+  const used = reachable(install, directory, named);
   warnOfAdvisories(log, install, used);
   const { runtime, provided, lacking } = await selectPrebuilt(storage, install, directory, named);
   const langgraph = findPackage(install, directory, "@langchain/langgraph");
@@ -97,12 +98,15 @@ async function toInstall(
 function readLock(
   { workspaces, importers }: NpmProject,
   { folder, file, text }: Lock,
-  project: string,
+  directory: string,
   registry_url: string,
 ): Install {
   const root = absolute(folder);
-  const others = importers.filter((each) => each !== project && `${each}/`.startsWith(`${root}/`));
-  const options = { registry_url, workspaces, project, others };
+  // Folders of the monorepo's other packages that the bundle needs.
+  const others = importers.filter(
+    (each) => each !== directory && `${each}/`.startsWith(`${root}/`),
+  );
+  const options = { registry_url, workspaces, project: directory, others };
   switch (file) {
     case "yarn.lock":
       return readYarnLock(folder, text, options);

@@ -26,6 +26,7 @@ type RunContext = {
   /** Ids of the interrupts that the run resumes. `"input"`: the run's input resumes any pending interrupt. */
   answers?: string[] | "input" | undefined;
   after_run_id?: string | undefined;
+  /** Ids by idempotency key, of a request that has one. */
   keyed?: KeyedRun | null;
 };
 
@@ -61,7 +62,8 @@ function answersOf({ command, checkpoint_id, checkpoint, config }: RunCreate): s
 }
 
 /**
- * Passes on only the second id, of a run with the key on the day before: the first one is the `run_id` of the request.
+ * The id of a run derives from the idempotency key and the UTC day. A repetition may have today's, which is the `run_id` of
+ * the request, or that of the day before.
  */
 function toKeyed({ run_ids: [, earlier_id], request_sha256 }: KeyedRun) {
   return { earlier_id, request_sha256 };
