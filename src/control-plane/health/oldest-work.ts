@@ -1,5 +1,3 @@
-import { MAX_BUILDS_AT_ONCE } from "../deployments/rollout/build-claim-service.ts";
-
 /** Times since which the oldest work of each kind waits, `null` when none does. */
 export type OldestWork = {
   build_age: string | null;
@@ -15,7 +13,7 @@ export type OldestWork = {
  * schedule that waits for a quota stays due for long, so its age counts from the last check by a sweep.
  *
  * Work that waits its turn does not count:
- * - builds, while so many others of the workspace have a lease that it may not start. Others age from their last claim or
+ * - builds, while two others of the workspace have a lease: it builds no more at once. Others age from their last claim or
  *   change of status;
  * - exports, while another export of the workspace runs;
  * - files that were never claimed: they wait for other files of their export;
@@ -30,7 +28,7 @@ export const OLDEST_WORK = `
         AND (lease_expires_at > ?1 OR workspace_id NOT IN (
           SELECT workspace_id FROM revisions
           WHERE status IN ('BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING') AND lease_expires_at > ?1
-          GROUP BY workspace_id HAVING count(*) >= ${MAX_BUILDS_AT_ONCE}))
+          GROUP BY workspace_id HAVING count(*) >= 2))
     ) AS build_age,
     (SELECT min(max(updated_at, coalesce(next_attempt_at, ''))) FROM bulk_exports e
       WHERE status = 'CREATED' AND coalesce(next_attempt_at, '') <= ?1 AND NOT EXISTS (

@@ -75,7 +75,7 @@ export class Call implements LiveCall {
 
   /**
    * Begins a call. A pool may have sockets of calls that the runtime has ended: finds them, so that the pool has dropped them
-   * before the call's own code asks it for one.
+   * before the call's own code uses it.
    */
   static async begin(): Promise<Call> {
     const call = coming ?? new Call();

@@ -130,9 +130,9 @@ async function isLastSlot(env: Env, { project_id, day, slot }: PartitionKey): Pr
 
 /**
  * Returns the expiring traces that have longer-lived runs in other partitions. Reads no day earlier than the one before
- * the earliest root: the clock of a child may be behind. Asks other partitions of the same day for all of these traces. Asks
- * those of other days for the ones that are `far` here: that began on another day, or may have. Also asks those to which a
- * trace of this day may extend for all traces that are far there.
+ * the earliest root: the clock of a child may be behind. Looks for all of these traces in other partitions of the same day. Looks
+ * in those of other days for the ones that are `far` here: that began on another day, or may have. Those to which a trace of
+ * this day may extend return all traces that are far there.
  */
 async function findKept(
   env: Env,

@@ -295,7 +295,7 @@ export class ThreadStore {
 
   #deleteHistoryOf(run_id: string) {
     this.checkpoints.deleteOf(run_id, this.runs.queue.running());
-    // What the run has traced is still delivered.
+    // The traces of the run are still delivered.
     this.traces.keepOf(run_id);
     if (this.events.deleteOf(run_id)) this.events.dropUnused();
   }
