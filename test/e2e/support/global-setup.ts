@@ -42,6 +42,8 @@ export type Databases = {
   redis_port: number;
 };
 
+/** Ports on which only tests of a lane listen, and only at times. Stacks that other tests start choose from others. */
+const LANE_PORTS = [16_000, 20_000] as const;
 const OPERATOR_TOKEN = "operator-of-the-lane";
 
 const stacks: Stack[] = [];
@@ -100,10 +102,10 @@ async function trustCertificate(dir: string): Promise<Certificate> {
 }
 
 async function startLane(dir: string, certificate: Certificate | null): Promise<LaneStack> {
-  const agent_port = await freePort();
-  const postgres_port = await freePort();
-  const mariadb_port = await freePort();
-  const redis_port = await freePort();
+  const agent_port = await freePort(0, LANE_PORTS);
+  const postgres_port = await freePort(0, LANE_PORTS);
+  const mariadb_port = await freePort(0, LANE_PORTS);
+  const redis_port = await freePort(0, LANE_PORTS);
   const hosts = [postgres_port, mariadb_port, redis_port].map((port) => `${DATABASE_HOST}:${port}`);
   const variables = {
     AGENTS_DOMAIN: "localhost",
