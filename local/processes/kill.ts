@@ -1,7 +1,7 @@
 // Finds the processes of a stack by its folder, also for backups and tests, which run outside of the stack's process.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { findWorker, isAlive, kill, listBuilders } from "./processes.ts";
+import { findWorker, isAlive, kill, listAgents, listBuilders } from "./processes.ts";
 
 const ROOT_FILE = "root.json";
 
@@ -26,6 +26,12 @@ export async function killBuildersOf(path: string): Promise<number> {
   const builders = await listBuilders(await readRootPid(path));
   await Promise.all(builders.map((builder) => killAndWait(builder.pid)));
   return builders.length;
+}
+
+/** Ends the processes that run agents with SIGKILL. */
+export async function killAgentsOf(path: string): Promise<void> {
+  const agents = await listAgents(await readRootPid(path));
+  await Promise.all(agents.map(({ pid }) => killAndWait(pid)));
 }
 
 async function readRootPid(path: string): Promise<number> {

@@ -19,7 +19,7 @@ import { client } from "./support/clients.ts";
 import { deploy } from "./support/deployments.ts";
 import type { Databases } from "./support/global-setup.ts";
 import { aliveAgain } from "./support/http.ts";
-import { killWorker, stack } from "./support/stack.ts";
+import { killAgents, killWorker, stack } from "./support/stack.ts";
 
 const AGENT = `
 import net from "node:net";
@@ -255,6 +255,7 @@ beforeAll(async () => {
   ]);
   ({ id } = deployed);
   [postgres, mariadb, redis] = started;
+  await killAgents();
 });
 
 /** Secrets of the deployment, for its pools. */

@@ -2,9 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { kill, listAgents } from "../../local/processes/processes.ts";
+import { listAgents } from "../../local/processes/processes.ts";
 import { request } from "./support/http.ts";
-import { stack } from "./support/stack.ts";
+import { killAgents, stack } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 
 const MIB = 1024 * 1024;
@@ -21,7 +21,7 @@ let peak_mib = 0;
 let timer: ReturnType<typeof setInterval>;
 /** The process of each test is new, and has loaded the agent. */
 beforeEach(async () => {
-  for (const { pid } of await agentsOfLane()) kill(pid, "SIGKILL");
+  await killAgents();
   await run(await newThread(), { graph: "loops", input: { n: 0, steps: 1 } });
   base_mib = await largestMib();
   peak_mib = base_mib;

@@ -4,7 +4,7 @@ import { ferretdb, startFerretdb } from "../support/node/databases.ts";
 import { client } from "./support/clients.ts";
 import { deploy } from "./support/deployments.ts";
 import { aliveAgain } from "./support/http.ts";
-import { killWorker, stack } from "./support/stack.ts";
+import { killAgents, killWorker, stack } from "./support/stack.ts";
 
 const AGENT = `
 import { MongoClient } from "mongodb";
@@ -44,6 +44,7 @@ beforeAll(async () => {
   };
   const secrets = [{ name: "MONGODB_URL", value: database.url }];
   ({ id } = await deploy("mongodb", files, { secrets }));
+  await killAgents();
 });
 afterAll(() => database?.stop());
 

@@ -4,7 +4,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { client } from "./support/clients.ts";
 import { deploy } from "./support/deployments.ts";
-import { stack, until } from "./support/stack.ts";
+import { killAgents, stack, until } from "./support/stack.ts";
 
 const AGENT = `
 import { AsyncCaller } from "@langchain/core/utils/async_caller";
@@ -45,6 +45,7 @@ beforeAll(async () => {
     "agent.ts": AGENT,
   };
   ({ id } = await deploy("shared-work", files));
+  await killAgents();
 });
 afterAll(() => {
   server?.closeAllConnections();

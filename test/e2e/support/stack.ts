@@ -1,5 +1,10 @@
 import { inject } from "vitest";
-import { killBuildersOf, killWorkerOf, workerPidOf } from "../../../local/processes/kill.ts";
+import {
+  killAgentsOf,
+  killBuildersOf,
+  killWorkerOf,
+  workerPidOf,
+} from "../../../local/processes/kill.ts";
 
 /** The stack of this file's lane, as `.heddle/local.json` would describe it. */
 export const stack = stackOfLane();
@@ -27,6 +32,14 @@ export function workerPid(): Promise<number> {
 /** Sends SIGKILL to the processes that run builds and returns how many there were. */
 export function killBuilders(): Promise<number> {
   return killBuildersOf(stack.dir);
+}
+
+/**
+ * Sends SIGKILL to the processes that run agents. The agents of a workspace share a process, which is replaced when it has
+ * much memory: a test whose runs meet in variables of a module begins with a new one.
+ */
+export function killAgents(): Promise<void> {
+  return killAgentsOf(stack.dir);
 }
 
 /** Reads until the answer is the wanted one; the last answer is in the error of one that never was. */
