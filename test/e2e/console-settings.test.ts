@@ -242,8 +242,10 @@ test("a webhook that failed is sent again from its delivery, and a viewer cannot
   });
   await kinds.getByRole("link", { name: "Traces" }).click();
   await viewer.page.getByText(webhook).waitFor({ state: "detached" });
+  const answered = viewer.page.waitForResponse(/deliveries\?.*kind=trace/);
   held.resolve();
-  await viewer.page.getByText("sends each trace there after its run").waitFor();
+  await answered;
+  expect(await viewer.page.getByText(webhook).count()).toBe(0);
   for (const path of ["crons", "assistants", "connections"]) {
     await viewer.page.goto(consoleUrl(`/${path}?deployment=${agent}`));
     await viewer.page.locator("#main table").first().waitFor();
