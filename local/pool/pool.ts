@@ -106,6 +106,7 @@ export class Pool {
   #retireFull(key: string) {
     const slot = this.#find(key);
     if (!slot?.child.isFull || this.#slots.size >= this.#options.max_processes) return;
+    console.log(`A full process takes no new calls. Keys: ${[...slot.keys].join(", ")}`);
     slot.isRetired = true;
     slot.keys.clear();
     slot.used_at = Date.now();
