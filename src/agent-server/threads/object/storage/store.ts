@@ -82,22 +82,16 @@ export class ThreadStore {
     const isDeferred = canDefer && this.isVacant;
     if (!this.isVacant) this.#tables.startEmpty();
     migrate(this.#storage, MIGRATIONS, SCHEMA);
-    this.#exists = true;
     for (const table of this.#cachedTables) table.startEmpty();
     const insert = () => this.thread.insert(thread, slot);
-    if (!isDeferred) return this.#inserting(insert);
-    insert();
-    this.thread.defer();
-    this.#isDeferring = true;
-  }
-
-  #inserting(insert: () => void) {
-    try {
+    if (isDeferred) {
+      insert();
+      this.thread.defer();
+      this.#isDeferring = true;
+    } else {
       this.transaction(insert);
-    } catch (error) {
-      this.#exists = this.thread.exists;
-      throw error;
     }
+    this.#exists = true;
   }
 
   /** Whether the object has tables of earlier threads, and no thread. */
