@@ -8,11 +8,14 @@ export function* filterByMetadata<T extends StoredCheckpoint>(
   rows: Iterable<T>,
   metadata: CheckpointQuery["metadata"],
 ) {
+  const wanted =
+    metadata &&
+    Object.entries(metadata).map(([key, value]): [string, string] => [key, toSortedJson(value)]);
   let scanned = 0;
   for (const row of rows) {
     scanned += metadata ? row.metadata.length : 0;
     if (scanned > MAX_SCANNED_CHARACTERS) throw tooMuchToScan();
-    if (matches(row.metadata, metadata)) yield row;
+    if (!wanted || hasAll(row.metadata, wanted)) yield row;
   }
 }
 
@@ -26,10 +29,7 @@ function tooMuchToScan(): AppError {
   return new AppError("too_large", message);
 }
 
-function matches(text: string, wanted: Record<string, unknown> | undefined): boolean {
-  if (!wanted) return true;
+function hasAll(text: string, wanted: [key: string, sorted: string][]): boolean {
   const metadata: Record<string, unknown> = JSON.parse(text);
-  return Object.entries(wanted).every(
-    ([key, value]) => toSortedJson(metadata[key]) === toSortedJson(value),
-  );
+  return wanted.every(([key, sorted]) => toSortedJson(metadata[key]) === sorted);
 }
