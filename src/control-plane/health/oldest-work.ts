@@ -13,8 +13,8 @@ export type OldestWork = {
  * schedule that waits for a quota stays due for long, so its age counts from the last check by a sweep.
  *
  * Work that waits its turn does not count:
- * - builds, while two others of the workspace have a lease: it builds no more at once. Others age from their last claim or
- *   change of status;
+ * - builds, while two others of the workspace have a lease, which is `MAX_BUILDS_AT_ONCE`. Others age from their last claim
+ *   or change of status;
  * - exports, while another export of the workspace runs;
  * - files that were never claimed: they wait for other files of their export;
  * - webhooks, while an attempt of the workspace has a lease.
