@@ -63,6 +63,8 @@ export const LaxBoolean = z
 
 /** Read in either case, kept and compared in lower case. */
 export const Uuid = z.uuid().toLowerCase();
+/** The same for ids that clients choose, which may have no version of a UUID, such as those of OpenTelemetry. */
+export const AnyUuid = z.guid("must be a UUID").toLowerCase();
 /** Sets no `type`: with it, the OpenAPI document would not show which times may be null. */
 export const Timestamp = z.string().openapi({ format: "date-time" });
 

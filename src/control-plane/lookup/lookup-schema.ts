@@ -1,11 +1,10 @@
 import { z } from "@hono/zod-openapi";
-import { namedObject, textField } from "../../shared/schema.ts";
+import { AnyUuid, namedObject, textField } from "../../shared/schema.ts";
 
 const ID = "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071";
 
 export const LookupPath = z.object({
-  // Ids of traces of OpenTelemetry are random, so they have no version of a UUID.
-  resource_id: z.guid("must be a UUID").toLowerCase().describe("Id of anything in the workspace"),
+  resource_id: AnyUuid.describe("Id of anything in the workspace"),
 });
 
 const KINDS = ["deployment", "revision", "thread", "traced_run", "bulk_export"] as const;

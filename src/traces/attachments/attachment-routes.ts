@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
-import { ErrorDetail, json, operationWithTag } from "../../shared/schema.ts";
+import { AnyUuid, ErrorDetail, json, operationWithTag } from "../../shared/schema.ts";
 import { getAttachment, getAttachmentByUrl } from "./attachment-service.ts";
 
 export const attachmentRoutes = router();
@@ -27,7 +27,7 @@ const get = operation("get", "/api/v1/runs/{run_id}/attachments/{name}", "getAtt
   description: "Returns the bytes, with the media type that the client sent.",
   request: {
     params: z.object({
-      run_id: z.guid("must be a UUID").toLowerCase().describe("Id of the run"),
+      run_id: AnyUuid.describe("Id of the run"),
       name: z.string().describe("Name of the attachment"),
     }),
   },

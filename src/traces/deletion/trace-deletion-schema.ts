@@ -1,13 +1,12 @@
 import { z } from "@hono/zod-openapi";
-import { namedObject, textField } from "../../shared/schema.ts";
+import { AnyUuid, namedObject, textField } from "../../shared/schema.ts";
 import { MAX_VALUE_CHARS } from "../limits.ts";
 
 const MAX_TRACES = 1000;
 /** Maximum number of values of one key of metadata. */
 const MAX_VALUES = 100;
 
-const Id = z.guid("must be a UUID").toLowerCase();
-const Ids = z.array(Id).min(1).max(MAX_TRACES);
+const Ids = z.array(AnyUuid).min(1).max(MAX_TRACES);
 const Text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 /** Must be shorter than a value that the index may have cut: two different values can be equal when they are cut. */
 const Value = Text.refine(
@@ -18,7 +17,7 @@ const Values = z.union([Value.transform((value) => [value]), z.array(Value).max(
 
 export const DeleteTracesRequest = z
   .object({
-    session_id: Id.nullish().describe("Id of the project"),
+    session_id: AnyUuid.nullish().describe("Id of the project"),
     trace_ids: Ids.nullish().describe("Ids of the traces"),
     run_ids: Ids.nullish().describe("The same as `trace_ids`"),
     metadata: z

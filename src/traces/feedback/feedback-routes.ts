@@ -1,6 +1,13 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
-import { body, ErrorDetail, json, operationWithTag, textField } from "../../shared/schema.ts";
+import {
+  AnyUuid,
+  body,
+  ErrorDetail,
+  json,
+  operationWithTag,
+  textField,
+} from "../../shared/schema.ts";
 import {
   Feedback,
   FeedbackCreateRequest,
@@ -46,7 +53,7 @@ feedbackRoutes.openapi(list, async (c) =>
 );
 
 const FeedbackId = z.object({
-  feedback_id: z.guid("must be a UUID").toLowerCase().describe("Id of the feedback"),
+  feedback_id: AnyUuid.describe("Id of the feedback"),
 });
 
 const get = operation("get", "/api/v1/feedback/{feedback_id}", "getFeedback", {

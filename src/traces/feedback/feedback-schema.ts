@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import {
+  AnyUuid,
   CreatedAt,
   namedObject,
   QueryBoolean,
@@ -10,7 +11,6 @@ import {
 import { toMicros } from "../../shared/times.ts";
 import { MAX_FEEDBACK_KEY_CHARS } from "../limits.ts";
 
-const Id = z.guid("must be a UUID").toLowerCase();
 const Score = z.union([z.number(), z.boolean()], { error: "must be a number or a boolean" });
 const Source = z.looseObject({
   type: z
@@ -22,10 +22,14 @@ const Source = z.looseObject({
 
 export const FeedbackCreateRequest = z
   .looseObject({
-    id: Id.nullish().describe("Id of the feedback. Default: a new id"),
-    run_id: Id.nullish().describe("Id of the run"),
-    trace_id: Id.nullish().describe("Id of the trace, whose root run is meant without `run_id`"),
-    session_id: Id.nullish().describe("Id of the project, needed for a run that has not arrived"),
+    id: AnyUuid.nullish().describe("Id of the feedback. Default: a new id"),
+    run_id: AnyUuid.nullish().describe("Id of the run"),
+    trace_id: AnyUuid.nullish().describe(
+      "Id of the trace, whose root run is meant without `run_id`",
+    ),
+    session_id: AnyUuid.nullish().describe(
+      "Id of the project, needed for a run that has not arrived",
+    ),
     key: z
       .string()
       .min(1)
@@ -37,8 +41,8 @@ export const FeedbackCreateRequest = z
     correction: z.unknown().optional().describe("Corrected output"),
     feedback_source: Source.nullish().describe("Origin of the feedback"),
     feedback_config: z.unknown().optional().describe("Accepted, without effect"),
-    feedback_group_id: Id.nullish().describe("Accepted, without effect"),
-    comparative_experiment_id: Id.nullish().describe("Accepted, without effect"),
+    feedback_group_id: AnyUuid.nullish().describe("Accepted, without effect"),
+    comparative_experiment_id: AnyUuid.nullish().describe("Accepted, without effect"),
     created_at: z
       .string()
       .refine((text) => toMicros(text) !== null, "must be an ISO 8601 time")
@@ -93,7 +97,7 @@ export const Feedback = namedObject("Feedback", {
 });
 export type Feedback = z.infer<typeof Feedback>;
 
-const Ids = z.union([Id.transform((id) => [id]), z.array(Id).max(100)]);
+const Ids = z.union([AnyUuid.transform((id) => [id]), z.array(AnyUuid).max(100)]);
 const Words = z.union([z.string().transform((word) => [word]), z.array(z.string()).max(100)]);
 
 /** Time in the format of the column, which compares times as texts. */

@@ -1,11 +1,10 @@
 import { z } from "@hono/zod-openapi";
-import { namedObject, PageQuery, Timestamp, textField } from "../../shared/schema.ts";
+import { AnyUuid, namedObject, PageQuery, Timestamp, textField } from "../../shared/schema.ts";
 import { MAX_FEEDBACK_KEY_CHARS } from "../limits.ts";
 
 const MAX_TOKENS = 100;
 const MAX_DAYS = 365;
 const DAY_MS = 86_400_000;
-const Id = z.guid("must be a UUID").toLowerCase();
 const Count = z
   .number()
   .int()
@@ -23,7 +22,7 @@ const DEFAULT_EXPIRY = { days: 0, hours: 3, minutes: 0 };
 
 export const FeedbackTokenRequest = z
   .object({
-    run_id: Id.describe("Id of the run, which may arrive later"),
+    run_id: AnyUuid.describe("Id of the run, which may arrive later"),
     feedback_key: z
       .string()
       .min(1)
@@ -34,7 +33,7 @@ export const FeedbackTokenRequest = z
       .datetime({ offset: true, local: true })
       .nullish()
       .describe("Time at which it expires, instead of `expires_in`"),
-    id: Id.nullish().describe("Id of the feedback. Default: a new id"),
+    id: AnyUuid.nullish().describe("Id of the feedback. Default: a new id"),
     feedback_config: z.unknown().optional().describe("Accepted, without effect"),
   })
   .refine(isInRange, {
@@ -62,7 +61,7 @@ export const FeedbackToken = namedObject("FeedbackToken", {
 });
 export type FeedbackToken = z.infer<typeof FeedbackToken>;
 
-export const FeedbackTokensQuery = PageQuery.extend({ run_id: Id.describe("Id of the run") });
+export const FeedbackTokensQuery = PageQuery.extend({ run_id: AnyUuid.describe("Id of the run") });
 export type FeedbackTokensQuery = z.infer<typeof FeedbackTokensQuery>;
 
 type Expiring = {

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
-import { json, operationWithTag } from "../../shared/schema.ts";
+import { AnyUuid, json, operationWithTag } from "../../shared/schema.ts";
 import {
   BATCH_BODY,
   IngestError,
@@ -14,7 +14,7 @@ export const ingestRoutes = router();
 
 const operation = operationWithTag("Trace runs");
 const RunId = z.object({
-  run_id: z.guid("must be a UUID").toLowerCase().describe("Id of the run"),
+  run_id: AnyUuid.describe("Id of the run"),
 });
 const answers = {
   202: json(RunsAccepted, "The runs are stored durably"),

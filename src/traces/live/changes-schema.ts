@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { textField } from "../../shared/schema.ts";
+import { AnyUuid, textField } from "../../shared/schema.ts";
 import { RunsPageV2, RunsQueryV2Request } from "../query/query-schema.ts";
 
 const MAX_CURSOR_CHARS = 100_000;
@@ -13,7 +13,7 @@ export const RunChangesRequest = RunsQueryV2Request.pick({
   selects: true,
 })
   .extend({
-    project_id: z.guid("must be a UUID").toLowerCase().openapi({
+    project_id: AnyUuid.openapi({
       description: "Id of the project",
       example: "019a2b3c-0000-7000-8000-000000000004",
     }),

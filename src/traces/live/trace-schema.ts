@@ -1,13 +1,12 @@
 import { z } from "@hono/zod-openapi";
-import { namedObject, Timestamp, textField } from "../../shared/schema.ts";
+import { AnyUuid, namedObject, Timestamp, textField } from "../../shared/schema.ts";
 import { RUN_TYPES } from "../ingest/ingest-schema.ts";
 
-const Id = z.guid("must be a UUID").toLowerCase();
 const Tokens = z.number().int().nullable();
 /** Exact decimal as text. */
 const Cost = z.string().nullable();
 
-export const TraceParams = z.object({ trace_id: Id.describe("Id of the trace") });
+export const TraceParams = z.object({ trace_id: AnyUuid.describe("Id of the trace") });
 
 export const TraceQuery = z.object({
   cursor: z

@@ -1,6 +1,13 @@
 import { z } from "@hono/zod-openapi";
 import { originOf, router } from "../../shared/http/http.ts";
-import { body, ErrorDetail, json, operationWithTag, problem } from "../../shared/schema.ts";
+import {
+  AnyUuid,
+  body,
+  ErrorDetail,
+  json,
+  operationWithTag,
+  problem,
+} from "../../shared/schema.ts";
 import { RunsPage, RunsPageV2, RunsQueryRequest, RunsQueryV2Request } from "./query-schema.ts";
 import { queryRuns } from "./query-service.ts";
 import { getRunV2, queryRunsV2 } from "./query-v2.ts";
@@ -41,7 +48,7 @@ const getV2 = operation("get", "/api/v2/runs/{run_id}", "getTraceRunV2", {
   summary: "Get a trace run (v2)",
   description: "Returns the fields in `selects`.",
   request: {
-    params: z.object({ run_id: z.guid("must be a UUID").toLowerCase().describe("Id of the run") }),
+    params: z.object({ run_id: AnyUuid.describe("Id of the run") }),
     query: z.object({ selects: Selects.optional().describe("Fields to return. Default: all") }),
   },
   responses: { 200: json(z.record(z.string(), z.unknown()), "The run"), ...problems },

@@ -1,11 +1,10 @@
 import { z } from "@hono/zod-openapi";
-import { LaxBoolean, namedObject } from "../../shared/schema.ts";
+import { AnyUuid, LaxBoolean, namedObject } from "../../shared/schema.ts";
 import { toMicros } from "../../shared/times.ts";
 import { RUN_TYPES } from "../ingest/ingest-schema.ts";
 import { TraceRun } from "./run-schema.ts";
 
-const Id = z.guid("must be a UUID").toLowerCase();
-const Ids = z.array(Id).max(100);
+const Ids = z.array(AnyUuid).max(100);
 const FilterText = z.string();
 const MAX_V1_LIMIT = 100;
 const MAX_V2_LIMIT = 1000;
@@ -37,10 +36,10 @@ export const RunsQueryRequest = Shared.extend({
     description: "Ids of projects",
     example: ["019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"],
   }),
-  trace: Id.nullish().describe(
+  trace: AnyUuid.nullish().describe(
     "Id of the trace, with the runs of agents that its spans have called",
   ),
-  parent_run: Id.nullish().describe("Id of the parent run"),
+  parent_run: AnyUuid.nullish().describe("Id of the parent run"),
   run_type: z.enum(RUN_TYPES).nullish().describe("Type of the runs"),
   reference_example: Ids.nullish().describe("Ids of dataset examples"),
   execution_order: z.number().int().nullish().describe("`1` returns root runs"),
@@ -71,7 +70,7 @@ export const RunsQueryV2Request = Shared.extend({
     description: "Ids of projects",
     example: ["019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"],
   }),
-  trace_id: Id.nullish().describe("Id of the trace"),
+  trace_id: AnyUuid.nullish().describe("Id of the trace"),
   run_type: z
     .enum(upperTypes)
     .transform((type) => RUN_TYPES.find((one) => one.toUpperCase() === type))

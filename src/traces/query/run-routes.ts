@@ -1,18 +1,16 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
-import { json, operationWithTag } from "../../shared/schema.ts";
+import { AnyUuid, json, operationWithTag } from "../../shared/schema.ts";
 import { TraceRun } from "./run-schema.ts";
 import { getTraceRun } from "./run-service.ts";
 
 export const traceRunRoutes = router();
 
 const operation = operationWithTag("Trace runs");
-const Id = z.guid("must be a UUID").toLowerCase();
-
 const get = operation("get", "/api/v1/runs/{run_id}", "getTraceRun", {
   summary: "Get a trace run",
   description: "By its id alone, in any project of the workspace.",
-  request: { params: z.object({ run_id: Id.describe("Id of the run") }) },
+  request: { params: z.object({ run_id: AnyUuid.describe("Id of the run") }) },
   responses: { 200: json(TraceRun, "The run") },
 });
 traceRunRoutes.openapi(get, async (c) =>

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { originOf, router } from "../../shared/http/http.ts";
-import { json, operationWithTag, problem } from "../../shared/schema.ts";
+import { AnyUuid, json, operationWithTag, problem } from "../../shared/schema.ts";
 import { TraceShare, TraceShareV2 } from "./share-schema.ts";
 import { createShare, deleteShare, getShare } from "./share-service.ts";
 
@@ -8,7 +8,7 @@ export const shareRoutes = router();
 
 const operation = operationWithTag("Shared traces");
 const params = z.object({
-  run_id: z.guid("must be a UUID").toLowerCase().describe("Id of a run of the trace"),
+  run_id: AnyUuid.describe("Id of a run of the trace"),
 });
 const path = "/api/v1/runs/{run_id}/share";
 const description =

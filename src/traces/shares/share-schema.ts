@@ -1,11 +1,10 @@
 import { z } from "@hono/zod-openapi";
-import { namedObject, textField } from "../../shared/schema.ts";
+import { AnyUuid, namedObject, textField } from "../../shared/schema.ts";
 import { RunsQueryV2Request } from "../query/query-schema.ts";
 import { TraceRun } from "../query/run-schema.ts";
 
-const Id = z.guid("must be a UUID").toLowerCase();
 const MAX_PAGE = 100;
-const Ids = z.array(Id).max(MAX_PAGE);
+const Ids = z.array(AnyUuid).max(MAX_PAGE);
 
 export const ShareToken = textField("Token of the link", "5f0c4c1e-9d1b-4a53-8f0e-6a2b8d9c7e11");
 
@@ -21,8 +20,8 @@ export type TraceShare = z.infer<typeof TraceShare>;
 
 export const TraceShareV2 = TraceShare.pick({ share_token: true }).openapi("TraceShareV2");
 
-export const ShareParams = z.object({ share_token: Id.describe("Token of the link") });
-export const SharedRunParams = ShareParams.extend({ run_id: Id.describe("Id of the run") });
+export const ShareParams = z.object({ share_token: AnyUuid.describe("Token of the link") });
+export const SharedRunParams = ShareParams.extend({ run_id: AnyUuid.describe("Id of the run") });
 
 /** No metadata, feedback, attachments or ids of the workspace: they may identify users or hold settings. */
 export const SharedRun = TraceRun.pick({
@@ -69,7 +68,7 @@ export type SharedRunsRequest = z.infer<typeof SharedRunsRequest>;
 
 export const SharedRunsListQuery = z.strictObject({
   id: z
-    .union([Id.transform((id) => [id]), Ids])
+    .union([AnyUuid.transform((id) => [id]), Ids])
     .optional()
     .describe("Ids of runs of the trace"),
 });

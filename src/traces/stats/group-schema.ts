@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { bodyLimit, namedObject, Timestamp, textField } from "../../shared/schema.ts";
+import { AnyUuid, bodyLimit, namedObject, Timestamp, textField } from "../../shared/schema.ts";
 import { RunsQueryRequest } from "../query/query-schema.ts";
 import { TraceStats } from "./trace-stats-schema.ts";
 
@@ -12,7 +12,7 @@ export const GroupRunsRequest = RunsQueryRequest.pick({
   end_time: true,
 })
   .extend({
-    session_id: z.guid("must be a UUID").toLowerCase().describe("Id of the project"),
+    session_id: AnyUuid.describe("Id of the project"),
     group_by: z
       .literal("conversation", {
         error: 'must be "conversation": runs are grouped by thread',

@@ -1,8 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { namedObject, queryLimit, Timestamp, textField } from "../../shared/schema.ts";
+import { AnyUuid, namedObject, queryLimit, Timestamp, textField } from "../../shared/schema.ts";
 import { RunsPageV2, RunsQueryV2Request } from "../query/query-schema.ts";
 
-const Id = z.guid("must be a UUID").toLowerCase();
 const PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;
 const MAX_CURSOR_CHARS = 4096;
@@ -19,7 +18,7 @@ const unsupported = (name: string) =>
 const Filters = RunsQueryV2Request.pick({ filter: true, trace_filter: true, tree_filter: true });
 
 const Window = Filters.extend({
-  project_id: Id.describe("Id of the project"),
+  project_id: AnyUuid.describe("Id of the project"),
   min_start_time: RunsQueryV2Request.shape.min_start_time.describe(
     "Start time of the oldest trace. Default: a day ago",
   ),
@@ -102,7 +101,7 @@ const Selects = z.union([
 ]);
 
 export const ThreadTracesQuery = Filters.extend({
-  project_id: Id.describe("Id of the project"),
+  project_id: AnyUuid.describe("Id of the project"),
   selects: Selects.optional().describe("Fields to return. Default: all without inputs and outputs"),
   cursor: z.string().max(MAX_CURSOR_CHARS).optional().describe("Cursor of the page"),
   page_size: queryLimit("traces", MAX_PAGE_SIZE, PAGE_SIZE),
@@ -117,7 +116,7 @@ export const ThreadTraces = RunsPageV2.extend({
 }).openapi("ThreadTraces");
 
 export const OneThreadStatsQuery = Filters.pick({ filter: true }).extend({
-  session_id: Id.describe("Id of the project"),
+  session_id: AnyUuid.describe("Id of the project"),
   selects: Selects.describe("Statistics to return, for example `TURNS` and `TOTAL_COST`"),
 });
 export type OneThreadStatsQuery = z.infer<typeof OneThreadStatsQuery>;

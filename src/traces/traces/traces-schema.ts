@@ -1,8 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { namedObject, numberOr, textField } from "../../shared/schema.ts";
+import { AnyUuid, namedObject, numberOr, textField } from "../../shared/schema.ts";
 import { RunsQueryV2Request } from "../query/query-schema.ts";
 
-const Id = z.guid("must be a UUID").toLowerCase();
 const PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;
 const MAX_CURSOR_CHARS = 4096;
@@ -10,7 +9,7 @@ const MAX_SELECTS = 100;
 
 const { filter, tree_filter, min_start_time, max_start_time } = RunsQueryV2Request.shape;
 const Selects = z.array(z.string()).max(MAX_SELECTS);
-const ProjectId = Id.describe("Id of the project");
+const ProjectId = AnyUuid.describe("Id of the project");
 const Run = z.record(z.string(), z.unknown());
 
 const unsupported = (name: string) =>
@@ -21,7 +20,7 @@ const unsupported = (name: string) =>
 
 export const TracesQueryRequest = namedObject("TracesQuery", {
   project_id: ProjectId,
-  trace_ids: z.array(Id).max(MAX_PAGE_SIZE).nullish().describe("Ids of traces"),
+  trace_ids: z.array(AnyUuid).max(MAX_PAGE_SIZE).nullish().describe("Ids of traces"),
   trace_filter: filter.openapi({
     description: "Filter of the root runs",
     example: 'eq(status, "error")',
