@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PendingWork } from "../../src/isolate/pending-work.ts";
+import { PendingWork } from "../../src/isolate/globals/pending-work.ts";
 
 test("a timer that is cleared outside of its run does not count as its work", () => {
   const work = new PendingWork();

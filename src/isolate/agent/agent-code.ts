@@ -1,12 +1,12 @@
 // These come first: modules of the agent may create a client of this server, or a pool of sockets, when they load.
-import "../server.ts";
+import "../globals/server.ts";
 import "../tcp/sockets.ts";
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { AuthCall, AuthEntrypoint, WireRequest } from "../auth-contract.ts";
 import type { Answer } from "../contract.ts";
 import { type AgentProps, TCP_BINDING } from "../environment-contract.ts";
-import { withServer } from "../server.ts";
+import { withServer } from "../globals/server.ts";
 import type { EmbedCall, EmbeddingResult } from "../store-contract.ts";
 import { asCall, Call } from "../tcp/calls.ts";
 import { answer } from "./answer.ts";

@@ -1,7 +1,7 @@
 import type { Answer } from "../contract.ts";
 import type { AgentProps } from "../environment-contract.ts";
 import { toFailure } from "../failure.ts";
-import { withServer } from "../server.ts";
+import { withServer } from "../globals/server.ts";
 import { asCall } from "../tcp/calls.ts";
 
 /**

@@ -1,6 +1,8 @@
 import type { AgentFailure, Host, RunCall, RunOutcome, ThreadSummary } from "../contract.ts";
 import type { AgentProps } from "../environment-contract.ts";
 import { failureText, toFailure } from "../failure.ts";
+import { PendingWork } from "../globals/pending-work.ts";
+import { withServer } from "../globals/server.ts";
 import {
   describeBytes,
   MAX_MESSAGE_BYTES,
@@ -8,8 +10,6 @@ import {
   StateLimitError,
 } from "../message-size.ts";
 import { Outbox } from "../outbox.ts";
-import { PendingWork } from "../pending-work.ts";
-import { withServer } from "../server.ts";
 import { Call } from "../tcp/calls.ts";
 import { isTracingOff, RunTracer } from "../tracing/run-tracer.ts";
 import type { Open, RunTools } from "./engine.ts";

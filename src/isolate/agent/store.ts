@@ -1,5 +1,5 @@
 import type { Host } from "../contract.ts";
-import { track } from "../pending-work.ts";
+import { track } from "../globals/pending-work.ts";
 import type { IndexChoice } from "../store-contract.ts";
 import {
   type Item,

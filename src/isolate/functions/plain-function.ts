@@ -1,7 +1,7 @@
 import type { HostStore } from "../agent/store.ts";
 import type { GraphCall } from "../contract.ts";
 import { failureText, toFailure } from "../failure.ts";
-import { track } from "../pending-work.ts";
+import { track } from "../globals/pending-work.ts";
 import type { FunctionMessage } from "./function-state.ts";
 
 /** Second argument of a plain agent. */

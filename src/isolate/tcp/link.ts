@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { TCP_BINDING, type TcpEgress, type TcpSession } from "../environment-contract.ts";
-import { track } from "../pending-work.ts";
+import { track } from "../globals/pending-work.ts";
 import { Call, OPENER_ENDED } from "./calls.ts";
 import { LatePromise } from "./late-promise.ts";
 import type { LiveCall, OwnSocket } from "./lending.ts";

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Server } from "./environment-contract.ts";
+import type { Server } from "../environment-contract.ts";
 import { track } from "./pending-work.ts";
 
 const servers = new AsyncLocalStorage<Server>();
