@@ -1,5 +1,6 @@
+// Work that runs share by a module's variable: queues with a limit, a value that loads once, timers and sockets that the
+// module starts while it loads.
 import { once } from "node:events";
-// Work that runs share by a module's variable: queues with a limit, a value that loads once.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { client } from "./support/clients.ts";
@@ -7,6 +8,7 @@ import { deploy } from "./support/deployments.ts";
 import { killAgents, stack, until } from "./support/stack.ts";
 
 const AGENT = `
+import net from "node:net";
 import { AsyncCaller } from "@langchain/core/utils/async_caller";
 import pLimit from "p-limit";
 
@@ -19,6 +21,32 @@ const ways = {
   caller: (work) => caller.call(work),
   once: (work) => (loaded ??= work()),
 };
+
+const socket = net.connect(${stack.agent_port}, "127.0.0.1");
+socket.on("connect", () => socket.write("GET /early HTTP/1.1\\r\\nhost: 127.0.0.1\\r\\n\\r\\n"));
+let received = "";
+socket.on("data", (part) => { received += part; });
+
+export async function connected() {
+  while (received === "") await pause(5);
+  return { status: received.split("\\r\\n")[0] };
+}
+
+let ticks = 0;
+const clock = setInterval((step) => { ticks += step; }, 20, 1);
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+export async function ticking() {
+  for (const before = ticks; ticks < before + 2; ) await pause(5);
+  return { ticked: true };
+}
+
+export async function stopped() {
+  clearInterval(clock);
+  const before = ticks;
+  await pause(100);
+  return { later: ticks - before };
+}
 
 export async function* question({ way, name, url }) {
   yield { begun: name };
@@ -34,11 +62,20 @@ let id: string;
 let server: Server;
 beforeAll(async () => {
   server = createServer((request, response) => {
-    waiting.set(decodeURIComponent(request.url?.slice(1) ?? ""), response);
+    const name = decodeURIComponent(request.url?.slice(1) ?? "");
+    if (name === "early") response.end("hello");
+    else waiting.set(name, response);
   });
   await once(server.listen(stack.agent_port, "127.0.0.1"), "listening");
   const files = {
-    "langgraph.json": JSON.stringify({ graphs: { question: "./agent.ts:question" } }),
+    "langgraph.json": JSON.stringify({
+      graphs: {
+        question: "./agent.ts:question",
+        connected: "./agent.ts:connected",
+        ticking: "./agent.ts:ticking",
+        stopped: "./agent.ts:stopped",
+      },
+    }),
     "package.json": JSON.stringify({
       dependencies: { "p-limit": "7.3.3", "@langchain/core": "1.4.0" },
     }),
@@ -50,6 +87,12 @@ beforeAll(async () => {
 afterAll(() => {
   server?.closeAllConnections();
   server?.close();
+});
+
+const run = (graph: string) => client(id).runs.wait(null, graph, { input: {} });
+
+test("a socket that a module connects while it loads opens in the first run", async () => {
+  expect(await run("connected")).toMatchObject({ status: "HTTP/1.1 200 OK" });
 });
 
 /** Longer than a call whose work is over lives without others. */
@@ -104,4 +147,12 @@ test("a value that loads once serves the other runs when its own is cancelled", 
   await one.cancel();
   await answerLate("value");
   expect(await two.end()).toMatchObject({ answer: "answer to value" });
+});
+
+test("an interval of a module fires in run after run, until it is cleared", async () => {
+  expect([await run("ticking"), await run("ticking")]).toMatchObject([
+    { ticked: true },
+    { ticked: true },
+  ]);
+  expect(await run("stopped")).toMatchObject({ later: 0 });
 });

@@ -43,6 +43,28 @@ test("a timer that is cleared is released, and one that leaves a call fires in t
   expect([fired, second.size]).toEqual([1, 0]);
 });
 
+test("an interval fires in the call that it joins for each next time, until it is cleared", async () => {
+  const Timer = await loadTimer();
+  const timers = new Set<LateTimer>();
+  let fired = 0;
+  const interval = new Timer(
+    () => (fired += 1),
+    10,
+    [],
+    (timer) => {
+      timer.joinTo(timers);
+      timer.start(timers);
+    },
+  );
+  interval.joinTo(timers);
+  interval.start(timers);
+  vi.advanceTimersByTime(35);
+  expect([fired, timers.size]).toEqual([3, 1]);
+  interval.close();
+  vi.advanceTimersByTime(20);
+  expect([fired, timers.size, vi.getTimerCount()]).toEqual([3, 0, 0]);
+});
+
 test("a timer that two calls have started fires in none that it has left", async () => {
   const Timer = await loadTimer();
   let fired = 0;

@@ -1,7 +1,3 @@
-// These come first: modules of the agent may create a client of this server, or a pool of sockets, when they load.
-import "../globals/server.ts";
-import "../tcp/sockets.ts";
-
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { AuthCall, AuthEntrypoint, WireRequest } from "../auth-contract.ts";
 import type { Answer } from "../contract.ts";

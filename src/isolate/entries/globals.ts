@@ -1,34 +1,11 @@
-/** Globals that agents' modules need while they load; the builder puts this first. */
+/**
+ * Loaded before the agent's modules, which may start timers, connect sockets and create clients of this server while
+ * they load. The builder puts this first, and the entries of agents share its modules.
+ */
+import "../globals/sdk-logger.ts";
 
-/** The SDK reads this function when it creates a client without a URL. `server.ts` sets its target later. */
-Reflect.set(globalThis, Symbol.for("langgraph_api:fetch"), (...call: Parameters<typeof fetch>) =>
-  Reflect.get(globalThis, Symbol.for("heddle:fetch"))(...call),
-);
-
-/** Backs `getLogger()` of `@langchain/langgraph-sdk/logging`, also while modules load. */
-const GLOBAL_LOGGER = Symbol.for("langgraph.api.sdk-logger");
-
-/** Methods of the SDK's logger, each with the method of `console` that it calls. */
-const LEVELS = {
-  error: "error",
-  warn: "warn",
-  help: "info",
-  data: "info",
-  info: "info",
-  debug: "debug",
-  prompt: "info",
-  http: "info",
-  verbose: "debug",
-  input: "info",
-  silly: "debug",
-} as const;
-
-const logger: Record<string, unknown> = {};
-for (const [name, level] of Object.entries(LEVELS)) {
-  logger[name] = (...parts: unknown[]) => {
-    // biome-ignore lint/suspicious/noConsole: the agent's own lines; the console of the moment adds their run
-    console[level](...parts);
-    return logger;
-  };
-}
-Object.assign(globalThis, { [GLOBAL_LOGGER]: logger });
+// biome-ignore lint/performance/noBarrelFile: the bundle of the shared modules, as one module of the agent's bundle
+export { PendingWork, track } from "../globals/pending-work.ts";
+export { withServer } from "../globals/server.ts";
+export { asCall, Call } from "../tcp/calls.ts";
+export { connectThroughEgress as connect } from "../tcp/sockets.ts";

@@ -4,8 +4,8 @@ import { track } from "./pending-work.ts";
 
 const servers = new AsyncLocalStorage<Server>();
 
-/** Target of SDK clients that have no URL. They call it through `entries/globals.ts`. */
-Reflect.set(globalThis, Symbol.for("heddle:fetch"), callServer);
+/** The SDK reads this function when it creates a client without a URL. */
+Reflect.set(globalThis, Symbol.for("langgraph_api:fetch"), callServer);
 
 async function callServer(input: RequestInfo, init?: RequestInit): Promise<Response> {
   const server = servers.getStore();

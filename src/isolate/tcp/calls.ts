@@ -1,7 +1,7 @@
 // A call is one invocation of this isolate by RPC or a request. Objects of the runtime, such as sockets and timers,
 // work only in the call that made them, and end with it. But a pool of connections in a module serves many calls.
-// Therefore other calls give jobs to the call that opened a socket, which then uses the socket for them. Timers that modules
-// start with setTimeout move from call to call.
+// Therefore other calls give jobs to the call that opened a socket, which then uses the socket for them. Timers of
+// modules move from call to call.
 //
 // A call is coming, then live while its own work lasts. After that it lends its sockets to the live ones, and does their
 // jobs, until it is gone.
@@ -31,6 +31,8 @@ export const OPENER_ENDED =
 
 const startTimer = globalThis.setTimeout;
 const stopTimer = globalThis.clearTimeout;
+const startInterval = globalThis.setInterval;
+const stopInterval = globalThis.clearInterval;
 
 /**
  * Call in which code runs. `isOwn`: the code is a part of the call's own work, and not a module's code that outlives
@@ -132,7 +134,7 @@ export class Call implements LiveCall {
     if (!(call?.isLive && isOwn) || call === this) return;
     socket.users.add(call);
     call.#lenders.add(this);
-    call.#checks ??= setInterval(() => void call.#checkLenders(), CHECK_MS);
+    call.#checks ??= startInterval(() => void call.#checkLenders(), CHECK_MS);
   }
 
   async #checkLenders(): Promise<void> {
@@ -223,7 +225,7 @@ export class Call implements LiveCall {
   /** Ends the call's own work, and moves its timers to other calls. */
   #leave() {
     live.delete(this);
-    clearInterval(this.#checks);
+    stopInterval(this.#checks);
     const timers = [...this.#timers];
     for (const timer of timers) timer.leave(this.#timers);
     coming ??= new Call();
@@ -284,20 +286,36 @@ export async function asCall<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-globalThis.setTimeout = new Proxy(startTimer, {
-  apply(target, self, [callback, ms = 0, ...args]) {
-    if (position.getStore()?.isOwn || typeof callback !== "function") {
-      return Reflect.apply(target, self, [callback, ms, ...args]);
-    }
-    const timer = new LateTimer(callback, ms, args);
-    Call.current.addTimers([timer]);
-    return timer;
-  },
-});
+const addToCurrent = (timer: LateTimer) => Call.current.addTimers([timer]);
 
-globalThis.clearTimeout = new Proxy(stopTimer, {
-  apply(target, self, [timer]) {
-    if (timer instanceof LateTimer) timer.close();
-    else Reflect.apply(target, self, [timer]);
-  },
-});
+/** Returns a `setTimeout` or `setInterval` whose timers in modules are late ones. */
+function late<T extends typeof setTimeout | typeof setInterval>(
+  start: T,
+  again?: (timer: LateTimer) => void,
+): T {
+  return new Proxy(start, {
+    apply(target, self, [callback, ms = 0, ...args]) {
+      if (position.getStore()?.isOwn || typeof callback !== "function") {
+        return Reflect.apply(target, self, [callback, ms, ...args]);
+      }
+      const timer = new LateTimer(callback, ms, args, again);
+      addToCurrent(timer);
+      return timer;
+    },
+  });
+}
+
+/** Returns a `clearTimeout` or `clearInterval` that stops late timers too. */
+function stopLate<T extends typeof clearTimeout | typeof clearInterval>(stop: T): T {
+  return new Proxy(stop, {
+    apply(target, self, [timer]) {
+      if (timer instanceof LateTimer) timer.close();
+      else Reflect.apply(target, self, [timer]);
+    },
+  });
+}
+
+globalThis.setTimeout = late(startTimer);
+globalThis.clearTimeout = stopLate(stopTimer);
+globalThis.setInterval = late(startInterval, addToCurrent);
+globalThis.clearInterval = stopLate(stopInterval);

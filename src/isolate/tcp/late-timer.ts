@@ -10,6 +10,8 @@ type RuntimeTimer = ReturnType<typeof setTimeout>;
 export class LateTimer {
   readonly #fire: () => void;
   readonly #ms: number;
+  /** Starts an interval for its next time. */
+  readonly #again: ((timer: LateTimer) => void) | undefined;
   #due_ms: number | undefined;
   /**
    * The calls in which this timer may fire, as their sets of timers, each with the runtime's timer that was started in it.
@@ -17,10 +19,17 @@ export class LateTimer {
   readonly #holders = new Map<Set<LateTimer>, RuntimeTimer | undefined>();
   #isOver = false;
 
-  constructor(callback: (...args: unknown[]) => void, ms: unknown, args: unknown[]) {
+  /** @param again makes the timer an interval: adds it to a call */
+  constructor(
+    callback: (...args: unknown[]) => void,
+    ms: unknown,
+    args: unknown[],
+    again?: (timer: LateTimer) => void,
+  ) {
     this.#fire = () => callback(...args);
     // Node.js accepts a delay as text too, such as one from process.env.
-    this.#ms = Number(ms) || 0;
+    this.#ms = Math.max(again ? 1 : 0, Number(ms) || 0);
+    this.#again = again;
   }
 
   /** Adds the timer to those of a call, until it fires or is cleared. */
@@ -37,7 +46,9 @@ export class LateTimer {
     stopTimer(this.#holders.get(timers));
     const timer = startTimer(() => {
       if (this.#isOver) return;
-      this.#end();
+      this.#leaveAll();
+      this.#isOver = this.#again === undefined;
+      this.#again?.(this);
       this.#fire();
     }, this.#due_ms - Date.now());
     this.#holders.set(timers, timer);
@@ -51,12 +62,13 @@ export class LateTimer {
   }
 
   close() {
-    this.#end();
+    this.#isOver = true;
+    this.#leaveAll();
     return this;
   }
 
-  #end() {
-    this.#isOver = true;
+  #leaveAll() {
+    this.#due_ms = undefined;
     for (const [timers, timer] of this.#holders) {
       stopTimer(timer);
       timers.delete(this);

@@ -147,7 +147,7 @@ type WorkerOptions = { secureTransport?: "off" | "on" | "starttls" };
 /**
  * Replaces `connect` of `cloudflare:sockets` in the agent's bundle. The runtime itself connects sockets without TLS.
  */
-function connectThroughEgress(
+export function connectThroughEgress(
   address: string | SocketAddress,
   options: WorkerOptions = {},
 ): Socket | Link {
@@ -156,8 +156,6 @@ function connectThroughEgress(
   const host = typeof address === "string" ? address : `${address.hostname}:${address.port}`;
   return openLink(host, { isSecure: secureTransport === "on", closesAtEnd: true });
 }
-
-Reflect.set(globalThis, Symbol.for("heddle:connect"), connectThroughEgress);
 
 /** A TLS socket. `_start` begins TLS on the link of the plain socket, and gets a new link. */
 type TlsSocket = tls.TLSSocket &

@@ -1,4 +1,4 @@
-import "../../../src/isolate/entries/globals.ts";
+import "../../../src/isolate/globals/sdk-logger.ts";
 import { getLogger } from "@langchain/langgraph-sdk/logging";
 import { afterEach, expect, test, vi } from "vitest";
 

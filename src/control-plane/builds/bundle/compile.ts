@@ -33,9 +33,8 @@ const COMPATIBILITY_DATE = "2026-11-01";
 const MAX_LOGGED = 20;
 /** Module that LangGraph has since 0.2.68. The harness imports it, so earlier versions get an empty one. */
 const ZOD_SCHEMA = "@langchain/langgraph/zod/schema";
-/** Replaces `cloudflare:sockets` in agents (see `REPLACED` of plugin.ts). The harness sets the function. */
-const SOCKETS =
-  'export const connect = (...args) => globalThis[Symbol.for("heddle:connect")](...args);';
+/** Replaces `cloudflare:sockets` in agents (see `REPLACED` of plugin.ts). */
+const SOCKETS = 'export { connect } from "heddle:globals";';
 const TYPES_CUT =
   `The types of the state are too large to describe in full: at most ${TYPE_LIMITS.nodes_per_type} nodes of one type, ` +
   `${TYPE_LIMITS.nodes} in total, and ${bytesText(TYPE_LIMITS.source)} of TypeScript are read. ` +
