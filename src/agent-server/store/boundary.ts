@@ -66,6 +66,9 @@ const Op = z.discriminatedUnion("op", [
   }),
 ]);
 
+/** Estimated bytes of an object, a list or a plain value, without its texts. */
+const NODE_BYTES = 64;
+
 type ParsedOps = { ok: true; ops: StoreOp[] } | { ok: false; refusal: StoreRefusal };
 
 /**
@@ -101,11 +104,21 @@ export function embeddedAnswer({ items, query }: EmbedCall): z.ZodType<Answer<Em
 }
 
 function sizeOf(op: StoreOp): number {
-  if (op.op === "search") return bytesInMessage(op.prefix) + (op.vector?.byteLength ?? 0);
+  if (op.op === "search") {
+    return bytesInMessage(op.prefix) + (op.vector?.byteLength ?? 0) + filterBytes(op.filter);
+  }
   if (op.op === "namespaces")
     return op.conditions.reduce((sum, { path }) => sum + bytesInMessage(path), OVERHEAD_BYTES);
   if (op.op !== "put") return bytesInMessage({ ...op, value: "" });
   return op.vectors.reduce((sum, { byteLength }) => sum + byteLength, bytesInMessage(op));
+}
+
+/** Estimates the bytes of a filter in memory, which are more than those in a message. */
+function filterBytes(filter: unknown): number {
+  if (typeof filter === "string") return NODE_BYTES + 2 * filter.length;
+  if (typeof filter !== "object" || filter === null) return NODE_BYTES;
+  const ofFields = ([name, value]: [string, unknown]) => 2 * name.length + filterBytes(value);
+  return Object.entries(filter).reduce((sum, field) => sum + ofFields(field), NODE_BYTES);
 }
 
 function isObjectText(text: string): boolean {

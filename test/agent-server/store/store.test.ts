@@ -247,6 +247,17 @@ describe("items", () => {
     expect(batch(1000, "n".repeat(2000), 14_000)).toMatchObject(refused);
   });
 
+  test("a batch counts the filters of its searches, also one that all of them share", () => {
+    const filter = { $or: Array.from({ length: 2000 }, () => ({ a: {} })) };
+    const searches = (count: number) =>
+      Array.from({ length: count }, () => ({
+        ...{ op: "search", prefix: [], filter, vector: null, refresh: false, limit: 1, offset: 0 },
+      }));
+    expect(parseStoreOps(searches(50))).toMatchObject({ ok: true });
+    const refused = { ok: false, refusal: { message: expect.stringContaining("send smaller") } };
+    expect(parseStoreOps(searches(150))).toMatchObject(refused);
+  });
+
   test("a batch of lists is refused when its namespaces are larger than a message", async () => {
     const { deployment_id } = await agent();
     const apply = (ops: StoreOp[]) => applyOps({ env, deployment_id, filters: null }, ops);

@@ -46,7 +46,8 @@ export class Items {
 
   /**
    * Creates or replaces an item. The number of the change is unique among all objects of the store, and ordered by
-   * time. The id of an item is the number of its first change, and stays when the item moves to another object.
+   * time. The id of an item is the number of its first change, and stays when the item moves to another object. In the
+   * SQL, `next` is the smallest number of this slot that is above all numbers of the object and not before `now`.
    *
    * @returns the id of the item
    */
