@@ -255,6 +255,22 @@ test("a copy begins again when a run is deleted beside it", async () => {
   );
 });
 
+test("a copy beside a run that answers keeps the earlier answers", async () => {
+  const { place, object, create, join, wait } = await testThread();
+  await wait("interrupts_twice", { input: {} });
+  await wait("interrupts_twice", { command: { resume: "one" } });
+  afterPages(1, async () => {
+    const { run_id } = await create("interrupts_twice", { command: { resume: "two" } });
+    await join(run_id);
+  });
+  const copy = { ...place, thread_id: newId() };
+  const stub = threadObject(env, place.deployment_id, copy.thread_id);
+  expect(await stub.copyThread(place.thread_id, copy)).not.toBeNull();
+  const [ours, theirs] = [await object.getThread(), await stub.getThread()];
+  expect(theirs?.interrupts).toEqual(ours?.interrupts);
+  expect(theirs?.status).toBe("idle");
+});
+
 test("a copy ends with an error when its source never rests", async () => {
   const { place, object, wait } = await testThread();
   await wait("steps", { input: {} });

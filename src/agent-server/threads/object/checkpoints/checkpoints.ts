@@ -77,11 +77,14 @@ export class Checkpoints {
   put(run_id: string | null, checkpoints: NewCheckpoint[], writes: NewWrite[]) {
     this.#version += 1;
     const others = this.#rows.put(run_id, checkpoints, writes);
-    this.#writes.put(run_id, others);
+    if (this.#writes.put(run_id, others)) this.#deletions = null;
     this.#head.forgetIfWritten(writes);
   }
 
-  /** Changes with each deletion of checkpoints, and with a restart of the object. */
+  /**
+   * Changes with each deletion of checkpoints, with each answer or interrupt that replaces that of an earlier run, and
+   * with a restart of the object.
+   */
   get deletions(): string {
     this.#deletions ??= newId();
     return this.#deletions;

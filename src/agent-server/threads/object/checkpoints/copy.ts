@@ -22,7 +22,7 @@ export type CopiedPage = { rows: CopiedRow[]; next: CopyCursor | null };
 /**
  * End of the history when the copy began: its newest checkpoint, and the numbers of its newest run and segment.
  * `deletions`: `Checkpoints.deletions` at that time. Later deletions leave holes between pages, and ids of deleted
- * segments may be assigned again.
+ * segments may be assigned again. A later run that replaces an answer would hide it from the copy.
  */
 export type CopyBounds = {
   checkpoint_id: string;
@@ -109,9 +109,9 @@ export class HistoryCopies {
     return { ...end, deletions: this.#checkpoints.deletions };
   }
 
-  /** @returns `"outdated"` when checkpoints were deleted, or the object has restarted, since the copy began */
+  /** @returns `"outdated"` when `Checkpoints.deletions` has changed since the copy began */
   page(table: CopiedTable, after: CopyCursor | null, bounds: CopyBounds): CopiedPage | "outdated" {
-    // A copy by an earlier version has no mark, and does not know this answer.
+    // A thread of an earlier version that copies this one sends no `deletions`, and does not know the answer "outdated".
     const { deletions = this.#checkpoints.deletions } = bounds;
     if (deletions !== this.#checkpoints.deletions) return "outdated";
     const { group, key, where, bound } = COPIES[table];

@@ -47,9 +47,12 @@ export class PendingWrites {
     this.#keys.clear();
   }
 
-  // Special writes (errors, interrupts, resumes) have a negative idx and replace earlier ones. Others never change.
-  put(run_id: string | null, writes: NewWrite[]) {
-    if (writes.length === 0) return;
+  /**
+   * Special writes (errors, interrupts, resumes) have a negative idx and replace earlier ones. Others never change.
+   * @returns whether writes of another run were replaced
+   */
+  put(run_id: string | null, writes: NewWrite[]): boolean {
+    if (writes.length === 0) return false;
     this.#tables.create("writes");
     const toRow = ({ ns, checkpoint_id, task_id, path, idx, channel, type, data }: NewWrite) => {
       const name = writeName(ns, checkpoint_id, task_id, idx);
@@ -57,7 +60,7 @@ export class PendingWrites {
       return [ns, checkpoint_id, task_id, path, idx, run_id, channel, type, column];
     };
     const special = writes.filter(({ idx }) => idx < 0);
-    if (run_id !== null) this.#replaced.save(run_id, special);
+    const hasReplaced = this.#replaced.save(run_id, special);
     const own = Map.groupBy(
       writes.filter(({ idx }) => idx >= 0),
       ({ ns, checkpoint_id }) => JSON.stringify([ns, checkpoint_id]),
@@ -68,6 +71,7 @@ export class PendingWrites {
     insertRows(this.#sql, `INSERT OR REPLACE ${INTO_WRITES}`, special.map(toRow));
     insertRows(this.#sql, `INSERT OR IGNORE ${INTO_WRITES}`, rows.map(toRow));
     this.#keys.add(writes);
+    return hasReplaced;
   }
 
   /** Whether a large write has the key of a stored one. The stored one counts, so its parts must not be replaced. */

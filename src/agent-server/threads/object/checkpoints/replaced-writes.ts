@@ -24,12 +24,21 @@ export class ReplacedWrites {
     this.#tables = tables;
   }
 
-  /** Saves writes of others that a run is about to replace. */
-  save(run_id: string, writes: NewWrite[]) {
-    const ofOthers = `FROM writes WHERE ${WHERE_KEY} AND run_id IS NOT ? AND data IS NOT NULL`;
+  /**
+   * Saves writes of others that a run, or with `null` a state update, is about to replace. Those that a state update
+   * replaces are not restored.
+   * @returns whether there are such writes
+   */
+  save(run_id: string | null, writes: NewWrite[]): boolean {
+    const ofOthers = `FROM writes WHERE ${WHERE_KEY} AND run_id IS NOT ?`;
+    let hasOthers = false;
     for (const { ns, checkpoint_id, task_id, idx } of writes) {
       const values = [ns, checkpoint_id, task_id, idx, run_id];
-      if (this.#sql.exec(`SELECT 1 ${ofOthers}`, ...values).toArray().length === 0) continue;
+      const sql = `SELECT data IS NOT NULL AS has_data ${ofOthers}`;
+      const [other] = this.#sql.exec<{ has_data: number }>(sql, ...values).toArray();
+      if (other === undefined) continue;
+      hasOthers = true;
+      if (other.has_data === 0 || run_id === null) continue;
       this.#tables.create("replaced_writes");
       this.#sql.exec(
         `INSERT INTO replaced_writes (${COLUMNS}, by_run) SELECT ${COLUMNS}, ? ${ofOthers}`,
@@ -37,6 +46,7 @@ export class ReplacedWrites {
         ...values,
       );
     }
+    return hasOthers;
   }
 
   /**
