@@ -43,21 +43,27 @@ export async function consumeWebhook(env: Env, message: WebhookMessage): Promise
 
 async function makeAttempt(env: Env, row: WebhookRow): Promise<void> {
   const started = new Date();
-  const count = row.attempt - row.attempts_before;
-  const isOver = count > PAUSES_SECONDS.length + 1;
+  const tries = row.attempt - row.attempts_before;
+  // The process of the last attempt has ended, and another message has claimed the delivery.
+  const isOver = tries > PAUSES_SECONDS.length + 1;
   const outcome = isOver ? failure(LAST_CUT_OFF, true) : await settled(send(env, row));
   const { status, error } = outcome;
   const duration_ms = Date.now() - started.getTime();
   const entry = { at: started.toISOString(), status, error, duration_ms };
-  const pause = error === null ? null : pauseAfter(count, outcome, Math.random());
+  const pause = error === null ? null : pauseAfter(tries, outcome, Math.random());
   const due_at = new Date(Date.now() + (pause ?? 0) * 1000);
-  const ended = error === null ? ("delivered" as const) : ("failed" as const);
-  const end = { status: pause === null ? ended : ("pending" as const), due_at };
-  const { is_ours, is_next_waiting } = await settleAttempt(env, row, entry, end);
+  const end = { status: statusAfter(outcome, pause), due_at };
+  const { is_ours, is_requested, is_next_waiting } = await settleAttempt(env, row, entry, end);
   if (is_next_waiting) await sendNextWebhook(env, row.workspace_id);
   if (!is_ours) return;
   if (error === null && row.trace_id === null) await env.ARTIFACTS.delete(payloadKey(row));
-  if (pause !== null) await sendWebhooks(env, [row.run_id], delayOf(pause));
+  if (is_requested) await sendWebhooks(env, [row.run_id]);
+  else if (pause !== null) await sendWebhooks(env, [row.run_id], delayOf(pause));
+}
+
+function statusAfter({ error }: DeliveryOutcome, pause: number | null): WebhookRow["status"] {
+  if (error === null) return "delivered";
+  return pause === null ? "failed" : "pending";
 }
 
 async function send(env: Env, row: WebhookRow): Promise<DeliveryOutcome> {

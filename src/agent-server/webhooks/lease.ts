@@ -118,14 +118,19 @@ type End = Pick<WebhookRow, "status"> & { due_at: Date };
 type Settled = {
   /** `false` when a newer attempt holds the lease. */
   is_ours: boolean;
+  /** Whether a redelivery was requested during this attempt, which has failed. */
+  is_requested: boolean;
   /** Whether a delivery of the workspace waits for a slot. */
   is_next_waiting: boolean;
 };
 
-/** Stores the result of an attempt, and ends its lease. */
+/**
+ * Stores the result of an attempt, and ends its lease. After a failure, keeps a redelivery that was requested since the
+ * claim, which had set another `due_at`.
+ */
 export async function settleAttempt(
   env: Env,
-  { run_id, attempt, workspace_id, trace_id }: WebhookRow,
+  { run_id, attempt, workspace_id, trace_id, due_at: claimed }: WebhookRow,
   entry: Attempt,
   { status, due_at }: End,
 ): Promise<Settled> {
@@ -133,23 +138,32 @@ export async function settleAttempt(
   const retention_ms = trace_id === null ? LOG_RETENTION_MS : EXPORT_RETENTION_MS;
   const expires_at = new Date(now.getTime() + retention_ms);
   const isOver = status !== "pending";
+  const next_at = (isOver ? expires_at : due_at).toISOString();
+  const { due_at: requested_at, attempts_before } = run_webhooks;
+  const isRequested = status === "delivered" ? sql`0` : sql`${requested_at} <> ${claimed}`;
   const db = database(env);
   const settle = db
     .update(run_webhooks)
     .set({
-      status,
+      status: sql`iif(${isRequested}, 'pending', ${status})`,
+      attempts_before: sql`iif(${isRequested} AND ${isOver ? 1 : 0}, ${attempt}, ${attempts_before})`,
       attempts: sql`json_set(${run_webhooks.attempts}, '$[#-1]', json(${JSON.stringify(entry)}))`,
-      due_at: (isOver ? expires_at : due_at).toISOString(),
+      due_at: sql`iif(${isRequested}, ${requested_at}, ${next_at})`,
       sent_at: now.toISOString(),
       lease_expires_at: null,
-      finished_at: isOver ? now.toISOString() : null,
+      finished_at: sql`iif(${isRequested}, NULL, ${isOver ? now.toISOString() : null})`,
     })
     .where(and(eq(run_webhooks.run_id, run_id), eq(run_webhooks.attempt, attempt)))
-    .returning({ run_id: run_webhooks.run_id });
+    .returning({ due_at: run_webhooks.due_at });
   const next = db
     .select({ run_id: run_webhooks.run_id })
     .from(run_webhooks)
     .where(sql`${run_webhooks.run_id} = (${waiting(workspace_id, now)})`);
   const [settled, waits] = await db.batch([settle, next]);
-  return { is_ours: settled.length > 0, is_next_waiting: waits.length > 0 };
+  const [row] = settled;
+  return {
+    is_ours: row !== undefined,
+    is_requested: row !== undefined && row.due_at !== next_at,
+    is_next_waiting: waits.length > 0,
+  };
 }

@@ -338,6 +338,26 @@ describe("a receiver", () => {
       }
     });
 
+    test.each(["failed", "pending"] as const)(
+      "is redelivered when that was requested during an attempt that ends as %s",
+      async (status) => {
+        const accepted = await run({ webhook: hook("fails").url });
+        await until(accepted, "pending");
+        await env.DB.prepare("UPDATE run_webhooks SET due_at = ? WHERE run_id = ?")
+          .bind(new Date(0).toISOString(), accepted.run_id)
+          .run();
+        const claimed = await claimWebhook(env, accepted.run_id, new Date());
+        if (!claimed) throw new Error("The delivery is not claimed");
+        expect((await redeliver(accepted)).status).toBe(202);
+        const entry = { at: claimed.due_at, status: 503, error: "busy", duration_ms: 1 };
+        const due_at = new Date(Date.now() + DAY_MS);
+        const settled = await settleAttempt(env, claimed, entry, { status, due_at });
+        expect(settled).toMatchObject({ is_ours: true, is_requested: true });
+        await consumeWebhook(env, { type: "run_webhook", run_webhook_id: accepted.run_id });
+        await until(accepted, "pending", 3);
+      },
+    );
+
     test("is deleted after a month, with its payload", async () => {
       const accepted = await run({ webhook: hook("gone").url });
       await until(accepted, "failed");
@@ -521,6 +541,7 @@ describe("a crash", () => {
     const end = { status: "delivered", due_at: now } as const;
     expect(await settleAttempt(env, first, entry, end)).toEqual({
       is_ours: true,
+      is_requested: false,
       is_next_waiting: true,
     });
     const next = await claimNextWebhook(env, workspace_id, now);
