@@ -3,6 +3,11 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { database } from "../../src/shared/context.ts";
+import {
+  clearProjectCache,
+  projectByName,
+  resolveProject,
+} from "../../src/traces/catalogue/projects.ts";
 import { partitions, projects } from "../../src/traces/catalogue/table.ts";
 import {
   consumeProjectDeletion,
@@ -11,8 +16,9 @@ import {
 import { toIncoming } from "../../src/traces/ingest/incoming.ts";
 import type { ProjectDeletionMessage } from "../../src/traces/messages.ts";
 import { tracePartition } from "../../src/traces/object/stub.ts";
+import { systemContext } from "../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
-import { batch, catalogue, projectId, read, wireRun } from "./support/runs.ts";
+import { batch, catalogue, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
 
 type Project = {
   id: string;
@@ -225,6 +231,31 @@ test("a deletion of a project is one chain of messages, which the sweep replaces
   expect(await step(second)).toEqual([]);
   expect(await step(replaced)).toHaveLength(1);
   send.mockRestore();
+});
+
+test("a batch names the runs of a deleted project, stores the others, and creates a named project again", async () => {
+  const ws = await workspace();
+  await batch(ws.editor, [wireRun("gone"), wireRun("named")]);
+  const [gone, named] = [await projectId(ws.viewer, "gone"), await projectId(ws.viewer, "named")];
+  // An isolate may have cached the ids while another one deletes the projects.
+  clearProjectCache();
+  const ctx = systemContext(ws.workspace_id);
+  await Promise.all([resolveProject(ctx, gone ?? ""), projectByName(ctx, "named")]);
+  for (const id of [gone, named]) {
+    const deletion = "UPDATE projects SET deleted_at = '2026-01-01' WHERE id = ?";
+    await env.DB.prepare(deletion).bind(id).run();
+  }
+  const { session_name: _, ...lost } = wireRun("gone", { session_id: gone });
+  const [again, other] = [wireRun("named"), wireRun("other")];
+  const refused = await batch(ws.editor, [lost, again, other] as WireRun[]);
+  expect([refused.status, await refused.text()]).toEqual([
+    422,
+    expect.stringMatching(`${lost.id}.*Project`),
+  ]);
+  expect((await read(ws.viewer, other.id)).name).toBe("step");
+  const { session_id } = await read(ws.viewer, again.id);
+  expect(session_id).toBe(await projectId(ws.viewer, "named"));
+  expect(session_id).not.toBe(named);
 });
 
 test("a deleted project disappears at once, and its data in repeatable steps", async () => {

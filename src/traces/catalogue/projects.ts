@@ -139,6 +139,11 @@ export function newProject(workspace_id: string, name: string): ProjectRow {
   };
 }
 
+/** Forgets the names of projects that were found to be deleted. */
+export function forgetProjects(ids: ReadonlySet<string>): void {
+  idCache.forget((_key, id) => ids.has(id));
+}
+
 export function clearProjectCache(): void {
   idCache.forget();
   settingsCache.forget();

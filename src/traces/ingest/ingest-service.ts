@@ -1,10 +1,9 @@
 import type { Context } from "../../shared/context.ts";
-import { AppError, invalid, notFound } from "../../shared/errors.ts";
+import { AppError, type Issue, invalid, notFound } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { log } from "../../shared/log.ts";
 import { knownProjects } from "../catalogue/projects.ts";
-import type { AttachedFile } from "../changes.ts";
-import { type IncomingRun, PAYLOADS } from "../changes.ts";
+import { type AttachedFile, type Home, type IncomingRun, PAYLOADS } from "../changes.ts";
 import { type ExactJson, exactTexts } from "../exact-json.ts";
 import { createFeedbackBatch } from "../feedback/feedback-service.ts";
 import { MAX_RUNS_PER_BATCH } from "../limits.ts";
@@ -23,7 +22,7 @@ export async function createTraceRun(ctx: Context, request: Request): Promise<Me
   await withBody(ctx, request, async (bytes) => {
     const json = await readJson(bytes);
     const run = toIncoming(json.value, "post", ["body"], exactTexts(json, PAYLOADS));
-    await ingest(ctx, [await completeLineage(ctx, run)]);
+    await ingestOne(ctx, await completeLineage(ctx, run));
   });
   return { message: "Run accepted." };
 }
@@ -41,17 +40,23 @@ export async function patchTraceRun(
     const run = toIncoming({ ...value, id: run_id }, "patch", ["body"], texts);
     const isNamed = run.session_id !== null || run.session_name !== null;
     if (!isNamed && !(await findHomes(ctx, [run])).has(run.id)) throw notFound("Run", run.id);
-    await ingest(ctx, [run]);
+    await ingestOne(ctx, run);
   });
   return { message: "Run changed." };
+}
+
+/** @throws AppError 404 when the workspace has no such project */
+async function ingestOne(ctx: Context, run: IncomingRun): Promise<void> {
+  const [lost] = await ingest(ctx, [run]);
+  if (lost) throw notFound("Project", lost.home.project_id);
 }
 
 export async function ingestBatch(ctx: Context, request: Request): Promise<Message> {
   await assertMayIngest(ctx);
   await withBody(ctx, request, async (bytes) => {
     const batch = await inKnownProjects(ctx, toBatch(await readJson(bytes)));
-    await ingest(ctx, batch.runs);
-    assertStored(batch);
+    const lost = await ingest(ctx, batch.runs);
+    assertStored({ ...batch, issues: [...batch.issues, ...lost.map(withoutProject)] });
   }).catch((error: unknown) => {
     throw withoutNotFound(error);
   });
@@ -84,8 +89,9 @@ export async function ingestMultipart(ctx: Context, request: Request): Promise<M
   await withBody(ctx, request, async (bytes) => {
     const { files, feedback, ...read } = await readBundle(readParts(bytes, boundary));
     const { runs, issues } = await inKnownProjects(ctx, read);
-    await ingest(ctx, [...runs, ...attachedOnly(read.runs, files)], files);
-    assertStored({ runs, issues: [...issues, ...(await createFeedbackBatch(ctx, feedback))] });
+    const lost = await ingest(ctx, [...runs, ...attachedOnly(read.runs, files)], files);
+    const ofFeedback = await createFeedbackBatch(ctx, feedback);
+    assertStored({ runs, issues: [...issues, ...lost.map(withoutProject), ...ofFeedback] });
   }).catch((error: unknown) => {
     throw withoutNotFound(error);
   });
@@ -99,11 +105,15 @@ async function inKnownProjects(ctx: Context, { runs, issues }: RunBatch): Promis
   const isKnown = ({ session_id }: IncomingRun) => session_id === null || known.has(session_id);
   const others = runs
     .filter((run) => !isKnown(run))
-    .map(({ id, kind, session_id }) => {
-      const msg = notFound("Project", session_id ?? "").message;
-      return { loc: ["body", `${kind}.${id}`, "session_id"], msg, type: "value_error" };
-    });
+    .map((run) => withoutProject({ run, home: { project_id: run.session_id ?? "" } }));
   return { runs: runs.filter(isKnown), issues: [...issues, ...others] };
+}
+
+type RunWithoutProject = { run: IncomingRun; home: Pick<Home, "project_id"> };
+
+function withoutProject({ run: { id, kind }, home }: RunWithoutProject): Issue {
+  const msg = notFound("Project", home.project_id).message;
+  return { loc: ["body", `${kind}.${id}`, "session_id"], msg, type: "value_error" };
 }
 
 /** Turns a 404 into a 422: clients take a 404 for a server without this path, and send no attachments from then on. */
@@ -119,29 +129,35 @@ export type InternalTrace = {
   texts: Partial<Record<string, string>>;
 };
 
+type InternalIngestion<T> = {
+  /** Valid traces of roots that have ended, by the ids of the runs. */
+  ended: Map<string, T>;
+  /** Traces that are not stored, because the given project has been deleted. */
+  lost: T[];
+};
+
 /**
  * Stores each run in the project of its `session_name`, else in the given one. Drops invalid runs: a retry would fail
  * again.
- * @returns the valid traces of roots that have ended, by the ids of the runs
  */
 export async function ingestInternal<T extends InternalTrace>(
   ctx: Context,
   project_id: string,
   traces: T[],
-): Promise<Map<string, T>> {
+): Promise<InternalIngestion<T>> {
   const ended = new Map<string, T>();
-  const runs = traces.flatMap((one) => {
+  const traceOfRun = new Map<IncomingRun, T>();
+  for (const one of traces) {
     try {
       const run = toInternalRun(one);
       if (run.columns.end_us !== undefined && traceOf(run) === run.id) ended.set(run.id, one);
-      return [run.session_name === null ? { ...run, session_id: project_id } : run];
+      traceOfRun.set(run.session_name === null ? { ...run, session_id: project_id } : run, one);
     } catch (error) {
       log.error("own_trace_refused", error);
-      return [];
     }
-  });
-  await ingest(ctx, runs);
-  return ended;
+  }
+  const lost = await ingest(ctx, [...traceOfRun.keys()]);
+  return { ended, lost: lost.flatMap(({ run }) => traceOfRun.get(run) ?? []) };
 }
 
 function toInternalRun({ kind, data, texts }: InternalTrace): IncomingRun {

@@ -1,7 +1,7 @@
 import type { Context } from "../../shared/context.ts";
 import { dayOf, nowMicros } from "../../shared/times.ts";
 import { dayOfId, findPartitions } from "../catalogue/catalogue.ts";
-import { projectByName, resolveProject } from "../catalogue/projects.ts";
+import { projectByName } from "../catalogue/projects.ts";
 import type { Home, IncomingRun } from "../changes.ts";
 import { parseDottedOrder } from "../dotted-order.ts";
 import { mayHave } from "../locations/generations.ts";
@@ -19,7 +19,10 @@ export type PlacedRun = {
   is_stored: boolean;
 };
 
-/** Finds the home of each run. A run that a lookup finds keeps its home, unless it names another project. */
+/**
+ * Finds the home of each run. A run that a lookup finds keeps its home, unless it names another project. Does not check
+ * that projects with given ids are those of the workspace.
+ */
 export async function placeRuns(ctx: Context, runs: IncomingRun[]): Promise<PlacedRun[]> {
   const projectByTrace = projectsByTrace(runs);
   const days = startDaysById(runs);
@@ -120,18 +123,16 @@ export async function findHomes(
   return homes;
 }
 
-function projectOf(
+async function projectOf(
   ctx: Context,
   { session_id, session_name, columns }: IncomingRun,
   projectByTrace: Map<string, string>,
 ): Promise<string> {
-  if (session_id !== null) return resolveProject(ctx, session_id);
+  if (session_id !== null) return session_id;
   if (session_name !== null) return projectByName(ctx, session_name);
   const project = projectByTrace.get(columns.trace_id ?? "");
   if (project === undefined) return projectByName(ctx, null);
-  return project.startsWith("id:")
-    ? resolveProject(ctx, project.slice(3))
-    : projectByName(ctx, project.slice(5));
+  return project.startsWith("id:") ? project.slice(3) : projectByName(ctx, project.slice(5));
 }
 
 /**

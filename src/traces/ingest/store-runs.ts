@@ -1,6 +1,7 @@
 import type { Context } from "../../shared/context.ts";
+import { nullIfNotFound } from "../../shared/errors.ts";
 import { count, countUsage } from "../../shared/metrics/metrics.ts";
-import { settingsOfProject } from "../catalogue/projects.ts";
+import { forgetProjects, type ProjectSettings, settingsOfProject } from "../catalogue/projects.ts";
 import { isSampled, type Sampling } from "../catalogue/sampling.ts";
 import type { AttachedFile, IncomingRun, RunChange, TraceTier } from "../changes.ts";
 import { saveLocations } from "../locations/locations.ts";
@@ -16,13 +17,17 @@ import { writeChanges } from "./write-changes.ts";
 const CALL_RUNS = 1000;
 const CALL_CHARS = 8_000_000;
 
-/** Stores the runs that sampling keeps, durably before it returns. Idempotent. */
+/**
+ * Stores the runs that sampling keeps, durably before it returns. Idempotent.
+ * @returns the runs that are not stored, because the workspace has no project of that id, or has deleted it
+ */
 export async function ingest(
   ctx: Context,
   runs: IncomingRun[],
   files: AttachedFile[] = [],
-): Promise<void> {
-  const placed = await sampleAndRedact(ctx, await placeRuns(ctx, runs));
+): Promise<PlacedRun[]> {
+  const { found, lost } = await placeInProjects(ctx, runs);
+  const placed = await sampleAndRedact(found);
   await saveLocations(
     ctx.env,
     ctx.caller.workspace_id,
@@ -37,22 +42,46 @@ export async function ingest(
     }),
   );
   count("heddle_ingestion_batches_total", {});
-  count("heddle_ingestion_spans_total", {}, runs.length);
+  count("heddle_ingestion_spans_total", {}, placed.length);
   const ingested_spans = placed.filter(({ run }) => run.kind === "post").length;
   countUsage(ctx.caller.workspace_id, "ingestion", { ingested_spans });
+  return lost;
+}
+
+type RunInProject = { placed: PlacedRun; project: ProjectSettings };
+type Placement = { found: RunInProject[]; lost: PlacedRun[] };
+
+/** Places the runs. Creates a named project again when its cached id is that of a deleted one. */
+async function placeInProjects(ctx: Context, runs: IncomingRun[]): Promise<Placement> {
+  const first = await inProjects(ctx, await placeRuns(ctx, runs));
+  if (first.lost.every(({ run }) => run.session_id !== null)) return first;
+  forgetProjects(new Set(first.lost.map(({ home }) => home.project_id)));
+  return inProjects(ctx, await placeRuns(ctx, runs));
+}
+
+async function inProjects(ctx: Context, runs: PlacedRun[]): Promise<Placement> {
+  const ids = new Set(runs.map(({ home }) => home.project_id));
+  const read = [...ids].map(
+    async (id) => [id, await nullIfNotFound(settingsOfProject(ctx, id))] as const,
+  );
+  const settings = new Map(await Promise.all(read));
+  const placement: Placement = { found: [], lost: [] };
+  for (const placed of runs) {
+    const project = settings.get(placed.home.project_id);
+    if (project) placement.found.push({ placed, project });
+    else placement.lost.push(placed);
+  }
+  return placement;
 }
 
 /** Drops the runs of traces that the sampling of their projects leaves out, and redacts the others. */
-async function sampleAndRedact(ctx: Context, placed: PlacedRun[]): Promise<PlacedRun[]> {
-  const ids = new Set(placed.map(({ home }) => home.project_id));
-  const read = [...ids].map(async (id) => [id, await settingsOfProject(ctx, id)] as const);
-  const settings = new Map(await Promise.all(read));
+async function sampleAndRedact(runs: RunInProject[]): Promise<PlacedRun[]> {
   const kept: PlacedRun[] = [];
-  for (const each of placed) {
-    const { sampling = null, redactions = null } = settings.get(each.home.project_id) ?? {};
-    if (sampling !== null && !isKept(each, sampling)) continue;
-    const { run } = each;
-    kept.push(redactions === null ? each : { ...each, run: await redactRun(run, redactions) });
+  for (const { placed, project } of runs) {
+    const { sampling, redactions } = project;
+    if (sampling !== null && !isKept(placed, sampling)) continue;
+    const { run } = placed;
+    kept.push(redactions === null ? placed : { ...placed, run: await redactRun(run, redactions) });
   }
   return kept;
 }

@@ -1,5 +1,5 @@
 import type { Context } from "../../shared/context.ts";
-import { AppError } from "../../shared/errors.ts";
+import { AppError, notFound } from "../../shared/errors.ts";
 import { joined } from "../../shared/http/body.ts";
 import { resolveProject } from "../catalogue/projects.ts";
 import type { IncomingRun } from "../changes.ts";
@@ -23,7 +23,8 @@ export async function ingestSpans(ctx: Context, request: Request): Promise<Rejec
   return withBody(ctx, request, async (bytes) => {
     const decoded = decode(await joined(bytes));
     const runs = toRuns(decoded, project);
-    await ingest(ctx, parentsFirst(await inOwnProjects(ctx, runs, decoded)));
+    const lost = await ingest(ctx, parentsFirst(await inOwnProjects(ctx, runs, decoded)));
+    for (const { home } of lost) reject(decoded, notFound("Project", home.project_id));
     const reason = decoded.reasons.join("; ").slice(0, MAX_REASON_CHARS);
     return { rejected: decoded.rejected, reason };
   });

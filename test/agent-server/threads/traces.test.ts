@@ -329,13 +329,18 @@ test("a configuration that switches tracing off is not traced", async () => {
   expect(await treeOf(thread, run_id)).toEqual([]);
 });
 
-test("a project that was deleted takes no traces, and the run does not notice", async () => {
+test("traces go to a new project once that of the deployment was deleted", async () => {
   // Other files of the process use the shared revision and its project.
   const thread = await testThread(ownRevision());
   const ctx = contextOf(thread.place);
+  const first = await thread.create("steps", { input: {} });
+  await thread.join(first.run_id);
+  await delivered(thread.place);
   const project_id = await ensureTracingProject(ctx, thread.place.deployment_id);
   await deleteProject(ctx, project_id);
-  expect(await thread.wait("steps", { input: {} })).toMatchObject({ log: ["a", "b", "c"] });
-  await delivered(thread.place);
-  expect(await ensureTracingProject(ctx, thread.place.deployment_id)).toBe(project_id);
+  const { run_id } = await thread.create("steps", { input: {} });
+  await thread.join(run_id);
+  const tree = await treeOf(thread, run_id);
+  expect(tree.map(({ name }) => name)).toContain("steps");
+  expect(await ensureTracingProject(ctx, thread.place.deployment_id)).not.toBe(project_id);
 });

@@ -34,16 +34,32 @@ async function ingest(
 ): Promise<void> {
   const ctx = jobContext(env, workspace_id, "traces");
   try {
-    const project_id = await projectOf(ctx, deployment_id);
-    const ended = await ingestInternal(ctx, project_id, page);
+    const ended = await store(ctx, deployment_id, page);
     const traces = [...ended].map(([trace_id, { thread_id }]) => ({ trace_id, thread_id }));
     await enqueueTraceExports(env, { workspace_id, deployment_id }, traces);
   } catch (error) {
     const { code } = AppError.from(error);
-    // The deployment or its project was deleted: a retry would fail again.
+    // The deployment was deleted: a retry would fail again.
     if (code !== "not_found") throw error;
     log.warn("traces_dropped", { deployment_id, error: String(error) });
   }
+}
+
+/** Stores the rows, in a new project if that of the deployment was deleted. @returns the rows of ended roots */
+async function store(
+  ctx: Context,
+  deployment_id: string,
+  page: ThreadTrace[],
+): Promise<Map<string, ThreadTrace>> {
+  const { ended, lost } = await ingestInternal(ctx, await projectOf(ctx, deployment_id), page);
+  if (lost.length === 0) return ended;
+  projects.forget((id) => id === deployment_id);
+  const again = await ingestInternal(ctx, await projectOf(ctx, deployment_id), lost);
+  if (again.lost.length === 0) return ended;
+  throw new AppError(
+    "unavailable",
+    "The project of the traces was deleted while they were stored.",
+  );
 }
 
 /** Cached for a minute: deployments rarely change their project. */

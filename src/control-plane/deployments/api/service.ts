@@ -1,12 +1,12 @@
-import { and, eq, isNull } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { assertReachable } from "../../../shared/egress/egress.ts";
-import { AppError, notFound } from "../../../shared/errors.ts";
+import { AppError, notFound, nullIfNotFound } from "../../../shared/errors.ts";
 import { log } from "../../../shared/log.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { inWorkspace, isUniqueViolation, ownRow } from "../../../shared/storage/sql.ts";
-import { createProject, deleteProject } from "../../../traces/projects/service.ts";
+import { assertProject, createProject, deleteProject } from "../../../traces/projects/service.ts";
 import { assertStorageQuota } from "../../quotas/quota-service.ts";
 import { clientOf } from "../../workspaces/session/session-service.ts";
 import { type ActiveRevision, findActive, findServed, forgetActive } from "../active.ts";
@@ -49,17 +49,24 @@ export function servedRevision(
 
 /**
  * Returns the id of the project for the traces of a deployment. The first call creates the project: `createDeployment`
- * makes it, or the first trace if that failed. @throws AppError 404 when the workspace has no such deployment
+ * makes it, or the first trace if that failed. A project that was deleted is replaced.
+ * @throws AppError 404 when the workspace has no such deployment
  */
 export async function ensureTracingProject(ctx: Context, deployment_id: string): Promise<string> {
-  const { name, tracing_project_id } = await findDeployment(ctx, deployment_id);
-  if (tracing_project_id !== null) return tracing_project_id;
+  const { name, tracing_project_id: known } = await findDeployment(ctx, deployment_id);
+  if (known !== null && (await hasProject(ctx, known))) return known;
   const { id } = await createProject(ctx, { name }, true);
+  const isUnchanged = sql`${deployments.tracing_project_id} IS ${known}`;
   await ctx.db
     .update(deployments)
     .set({ tracing_project_id: id })
-    .where(and(ownRow(ctx, deployments, deployment_id), isNull(deployments.tracing_project_id)));
+    .where(and(ownRow(ctx, deployments, deployment_id), isUnchanged));
   return id;
+}
+
+async function hasProject(ctx: Context, project_id: string): Promise<boolean> {
+  const exists = assertProject(ctx, project_id).then(() => true);
+  return (await nullIfNotFound(exists)) ?? false;
 }
 
 export async function createDeployment(
