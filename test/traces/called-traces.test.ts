@@ -1,4 +1,5 @@
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { TracePartition } from "../../src/traces/object/object.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { hexId, sendSpans, type TestSpan, toProtobuf } from "./support/otlp.ts";
 import { batch, idAt, type ReadRun, type WireRun, wireRun } from "./support/runs.ts";
@@ -85,6 +86,27 @@ test("the runs of an agent are below the span that called it, whichever arrives 
   await ingest({ ...second, name: "again" });
   const { runs: added } = await read(trace_id, String(changes.end.cursor));
   expect(added.map(({ name }) => name)).toEqual(["again"]);
+});
+
+test("a cursor keeps a span that is stored between two listings of its partition", async () => {
+  const { trace_id, trace, root } = program(MIDNIGHT - 500);
+  const run = agentRun(root, MIDNIGHT - 400);
+  const tool = wireRun(PROJECT, { name: "tool" }, { at: MIDNIGHT + 10, parent: run });
+  await send([root]);
+  await ingest(run, tool);
+  const late = { trace, id: hexId(8), parent: root.id, name: "late", start_ms: MIDNIGHT + 20 };
+  const { findParents } = TracePartition.prototype;
+  const find = vi.spyOn(TracePartition.prototype, "findParents");
+  onTestFinished(() => find.mockRestore());
+  // Parents are found after the trace itself is listed, and before its called traces are.
+  find.mockImplementationOnce(async function (this: TracePartition, names) {
+    await send([late]);
+    return findParents.call(this, names);
+  });
+  const first = await read(trace_id);
+  expect(first.runs.map(({ name }) => name)).toEqual(["program", "run", "tool"]);
+  const { runs } = await read(trace_id, String(first.end.cursor));
+  expect(runs.map(({ name }) => name)).toContain("late");
 });
 
 test("a query of the trace has the agent's runs, and its root alone is one", async () => {

@@ -45,29 +45,31 @@ export async function readTrace(
       return { partition, listing, below };
     });
   const listed = await list(trace_id, since?.seqs ?? {}, null);
-  const ours = listed.filter(exists);
-  if (ours.length === 0) throw notFound("Trace", trace_id);
+  if (!listed.some(exists)) throw notFound("Trace", trace_id);
   const found = home === null ? [] : listed.flatMap(({ listing }) => listing.called);
   const all = await findCallers(ctx, trace_id, keys, found);
   const called = all.slice(0, MAX_CALLED_TRACES);
-  const below: Listed[] = [];
   for (const one of called) {
     const seqs = since?.called.includes(one.trace_id) ? since.seqs : {};
-    below.push(...(await list(one.trace_id, seqs, one)).filter(exists));
+    listed.push(...(await list(one.trace_id, seqs, one)));
   }
   const ids = called.map((one) => one.trace_id);
-  const cursor = { trace_id, home, seqs: seqsOf([...ours, ...below]), called: ids };
-  return linesOf(ctx, [...ours, ...below], cursor, all.length > called.length);
+  const cursor = { trace_id, home, seqs: seqsOf(listed), called: ids };
+  return linesOf(ctx, listed.filter(exists), cursor, all.length > called.length);
 }
 
 function exists({ listing }: Listed): boolean {
   return listing.exists;
 }
 
-/** Keeps the first of several listings of a partition: the next request must return what changed after it. */
-function seqsOf(listed: Listed[]): TraceCursor["seqs"] {
-  const entries = listed.map(({ partition, listing }) => [seqKey(partition), listing.seq]);
-  return Object.fromEntries(entries.reverse());
+/**
+ * Keeps the first of several listings of a partition, also one that has found no runs: the next request must return what
+ * changed after it. Leaves out partitions without runs of any of the traces.
+ */
+function seqsOf(all: Listed[]): TraceCursor["seqs"] {
+  const found = new Set(all.filter(exists).map(({ partition }) => seqKey(partition)));
+  const entries = all.map(({ partition, listing }) => [seqKey(partition), listing.seq] as const);
+  return Object.fromEntries(entries.reverse().filter(([key]) => found.has(key)));
 }
 
 async function* linesOf(
