@@ -58,6 +58,10 @@ export function dayOf(micros: number): string {
   return last.text;
 }
 
+export function dayBefore(day: string): string {
+  return dayOf((toMicros(`${day}T00:00:00Z`) ?? 0) - DAY_US);
+}
+
 /**
  * Matches the version and the variant of RFC 9562. Ids of OpenTelemetry are random in both places, so a check of only one
  * would accept many of them.

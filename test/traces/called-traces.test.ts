@@ -1,8 +1,11 @@
+import { env } from "cloudflare:workers";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { placeCalled } from "../../src/traces/live/trace-listings.ts";
+import { mayHave } from "../../src/traces/locations/generations.ts";
 import { TracePartition } from "../../src/traces/object/object.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { hexId, sendSpans, type TestSpan, toProtobuf } from "./support/otlp.ts";
-import { batch, idAt, type ReadRun, type WireRun, wireRun } from "./support/runs.ts";
+import { batch, idAt, projectId, type ReadRun, type WireRun, wireRun } from "./support/runs.ts";
 
 type Line = Record<string, unknown>;
 
@@ -107,6 +110,51 @@ test("a cursor keeps a span that is stored between two listings of its partition
   expect(first.runs.map(({ name }) => name)).toEqual(["program", "run", "tool"]);
   const { runs } = await read(trace_id, String(first.end.cursor));
   expect(runs.map(({ name }) => name)).toContain("late");
+});
+
+/** Slots of five generations. */
+const SLOTS = Array.from({ length: 31 }, (_, slot) => slot);
+const DAYS = ["2026-05-04", "2026-05-05", "2026-05-06"];
+
+/** Adds rows of the catalogue, as a project with many runs has them. */
+async function addSlots(project: string): Promise<void> {
+  const project_id = await projectId(ours.viewer, project);
+  await env.DB.prepare(
+    `INSERT OR IGNORE INTO partitions
+       (project_id, day, slot, workspace_id, rows, bytes, seq, roots, updated_at)
+     SELECT ?, days.value, slots.value, ?, 0, 0, 0, 0, ''
+     FROM json_each(?) AS days, json_each(?) AS slots`,
+  )
+    .bind(project_id, ours.workspace_id, JSON.stringify(DAYS), JSON.stringify(SLOTS))
+    .run();
+}
+
+test("a called trace is listed in slots that can have it, from the day before its root", async () => {
+  const { trace_id, root } = program(MIDNIGHT - 500);
+  const called = [agentRun(root, MIDNIGHT - 400, "wide"), agentRun(root, MIDNIGHT + 10, "wide")];
+  await send([root], "wide");
+  await ingest(...called);
+  await addSlots("wide");
+  const list = vi.spyOn(TracePartition.prototype, "listTrace");
+  onTestFinished(() => list.mockRestore());
+  const { runs, end } = await read(trace_id);
+  expect(parents(runs)).toEqual(["program < null", "run < program", "run < program"]);
+  expect(end.is_truncated).toBe(false);
+  const listings = (id: string) => list.mock.calls.filter(([of]) => of === id).length;
+  const slots = (id: string) => SLOTS.filter((slot) => mayHave(slot, id)).length;
+  expect(listings(trace_id)).toBe(DAYS.length * SLOTS.length);
+  expect(called.map(({ id }) => listings(id))).toEqual(
+    called.map(({ id }, n) => (DAYS.length - n) * slots(id)),
+  );
+});
+
+test("called traces with too many listings are left out whole", () => {
+  const parent = { id: idAt(NOON), trace_id: idAt(NOON), dotted_order: "" };
+  const called = DAYS.map((day) => ({ trace_id: idAt(NOON), day, parent }));
+  const keys = DAYS.map((day) => ({ project_id: "p", day, slot: 0 }));
+  const listings = (max: number) =>
+    placeCalled(called, keys, max).map(({ partitions }) => partitions.length);
+  expect([8, 7, 2].map(listings)).toEqual([[3, 3, 2], [3, 3], []]);
 });
 
 test("a query of the trace has the agent's runs, and its root alone is one", async () => {

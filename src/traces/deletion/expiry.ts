@@ -1,7 +1,7 @@
 import { and, eq, gte, isNotNull, isNull, lt, lte, not, or, type SQL, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
-import { DAY_US, dayOf, toMicros } from "../../shared/times.ts";
+import { dayBefore } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { EMPTY_PARTITION, isPartition } from "../catalogue/catalogue.ts";
 import { type ExpiryDays, expiryDays } from "../catalogue/retention.ts";
@@ -162,10 +162,6 @@ async function findKept(
     return ids.length === 0 ? kept_ids : [...kept_ids, ...(await object.findLonglived(ids))];
   });
   return [...new Set(kept.flat())];
-}
-
-function dayBefore(day: string): string {
-  return dayOf((toMicros(`${day}T00:00:00Z`) ?? 0) - DAY_US);
 }
 
 /**

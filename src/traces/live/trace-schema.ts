@@ -56,7 +56,7 @@ export const TraceEnd = z
     is_truncated: z
       .boolean()
       .describe(
-        "Whether runs are missing: there are more than 100,000 to return, or more than 100 called traces",
+        "Whether runs may be missing: there are more than 100,000 to return, more than 100 called traces, or more partitions that may have some than one request reads",
       ),
     project_id: z.string().nullable().openapi({
       description: "Id of the trace's project, `null` until the root run arrives",

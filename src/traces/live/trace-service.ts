@@ -1,6 +1,5 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
-import { notFound } from "../../shared/errors.ts";
 import { toIso } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { settingsOfProject } from "../catalogue/projects.ts";
@@ -9,23 +8,15 @@ import type { PartitionKey } from "../changes.ts";
 import { findHomes } from "../ingest/placement.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
-import { MAX_SPANS, type SpanRow, type TraceListing } from "../reads/spans.ts";
-import {
-  findCallers,
-  MAX_CALLED_TRACES,
-  moveBelow,
-  type TraceBelow,
-} from "../trees/called-traces.ts";
-import { partitionsOfTrace } from "../trees/trace-partitions.ts";
-import { readTraceCursor, seqKey, type TraceCursor, writeTraceCursor } from "./cursors.ts";
+import { MAX_SPANS, type SpanRow } from "../reads/spans.ts";
+import { moveBelow } from "../trees/called-traces.ts";
+import { readTraceCursor, type TraceCursor, writeTraceCursor } from "./cursors.ts";
+import { listTree, type PlacedListing } from "./trace-listings.ts";
 import type { TraceEnd, TraceSpan } from "./trace-schema.ts";
 
 const AT_ONCE = 25;
 /** Number of ids in a call. More than fit a page, so that all pages are full: each call sums the trace's usage anew. */
 const PAGE_RUNS = 4000;
-
-/** `below`: where a called trace belongs in the trace that is read, `null` for that trace itself. */
-type Listed = { partition: PartitionKey; listing: TraceListing; below: TraceBelow | null };
 
 /** Yields the runs of a trace in the order of `dotted_order`, then a `TraceEnd`. Holds one page of each partition. */
 export async function readTrace(
@@ -37,44 +28,13 @@ export async function readTrace(
   assertReadRate(ctx, "query_week");
   const since = after === undefined ? null : readTraceCursor(after, trace_id);
   const home = since?.home ?? (await findHomes(ctx, [{ id: trace_id }])).get(trace_id) ?? null;
-  const keys = await partitionsOfTrace(ctx, trace_id, home);
-  const list = (id: string, since_seqs: TraceCursor["seqs"], below: TraceBelow | null) =>
-    mapConcurrent(keys, AT_ONCE, async (partition) => {
-      const min_seq = since_seqs[seqKey(partition)] ?? 0;
-      const listing = await tracePartition(ctx.env, partition).listTrace(id, min_seq);
-      return { partition, listing, below };
-    });
-  const listed = await list(trace_id, since?.seqs ?? {}, null);
-  if (!listed.some(exists)) throw notFound("Trace", trace_id);
-  const found = home === null ? [] : listed.flatMap(({ listing }) => listing.called);
-  const all = await findCallers(ctx, trace_id, keys, found);
-  const called = all.slice(0, MAX_CALLED_TRACES);
-  for (const one of called) {
-    const seqs = since?.called.includes(one.trace_id) ? since.seqs : {};
-    listed.push(...(await list(one.trace_id, seqs, one)));
-  }
-  const ids = called.map((one) => one.trace_id);
-  const cursor = { trace_id, home, seqs: seqsOf(listed), called: ids };
-  return linesOf(ctx, listed.filter(exists), cursor, all.length > called.length);
-}
-
-function exists({ listing }: Listed): boolean {
-  return listing.exists;
-}
-
-/**
- * Keeps the first of several listings of a partition, also one that has found no runs: the next request must return what
- * changed after it. Leaves out partitions without runs of any of the traces.
- */
-function seqsOf(all: Listed[]): TraceCursor["seqs"] {
-  const found = new Set(all.filter(exists).map(({ partition }) => seqKey(partition)));
-  const entries = all.map(({ partition, listing }) => [seqKey(partition), listing.seq] as const);
-  return Object.fromEntries(entries.reverse().filter(([key]) => found.has(key)));
+  const { listed, isCut, ...position } = await listTree(ctx, trace_id, home, since);
+  return linesOf(ctx, listed, { trace_id, home, ...position }, isCut);
 }
 
 async function* linesOf(
   ctx: Context,
-  listed: Listed[],
+  listed: PlacedListing[],
   cursor: TraceCursor,
   isCut: boolean,
 ): AsyncGenerator<TraceSpan | TraceEnd> {
@@ -114,7 +74,7 @@ async function expiryOf(
 
 async function* spansOf(
   ctx: Context,
-  { partition, listing, below }: Listed,
+  { partition, listing, below }: PlacedListing,
 ): AsyncGenerator<SpanRow> {
   const object = tracePartition(ctx.env, partition);
   for (let at = 0; at < listing.ids.length; ) {

@@ -3,17 +3,21 @@ import { otelTraceId } from "../../shared/metrics/trace-context.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
 import { findHomes } from "../ingest/placement.ts";
+import { mayHave } from "../locations/generations.ts";
 import { tracePartition } from "../object/stub.ts";
 import { runIdOfSpan } from "../otlp/span-ids.ts";
 import type { CalledTrace } from "../reads/reads.ts";
 import type { TraceRunRow } from "../rows/rows.ts";
 import { partitionsOfTrace } from "./trace-partitions.ts";
 
-/** Called trace, and the run that called it: `parent` is in the calling trace. */
+/** Called trace, the day of its root, and the run that called it: `parent` is in the calling trace. */
 export type TraceBelow = {
   trace_id: string;
+  day: string;
   parent: { id: string; trace_id: string; dotted_order: string };
 };
+
+type FoundTrace = CalledTrace & Pick<TraceBelow, "day">;
 
 type TreeFields = {
   trace_id: string;
@@ -33,9 +37,10 @@ export async function findTracesBelow(ctx: Context, trace_id: string): Promise<T
   const home = (await findHomes(ctx, [{ id: trace_id }])).get(trace_id);
   if (home === undefined) return [];
   const keys = await partitionsOfTrace(ctx, trace_id, home);
-  const called = await mapConcurrent(keys, AT_ONCE, (partition) =>
-    tracePartition(ctx.env, partition).findCalled(trace_id),
-  );
+  const called = await mapConcurrent(keys, AT_ONCE, async (partition) => {
+    const found = await tracePartition(ctx.env, partition).findCalled(trace_id);
+    return found.map((one) => ({ ...one, day: partition.day }));
+  });
   return findCallers(ctx, trace_id, keys, called.flat());
 }
 
@@ -47,20 +52,21 @@ export async function findCallers(
   ctx: Context,
   trace_id: string,
   keys: PartitionKey[],
-  all: CalledTrace[],
+  all: FoundTrace[],
 ): Promise<TraceBelow[]> {
   const called = all.filter((one) => one.trace_id !== trace_id);
   if (called.length === 0) return [];
   const nameOf = ({ span_id }: CalledTrace) => runIdOfSpan(otelTraceId(trace_id), span_id);
   const names = [...new Set(called.map(nameOf))];
-  const found = await mapConcurrent(keys, AT_ONCE, (partition) =>
+  const own = keys.filter(({ slot }) => mayHave(slot, trace_id));
+  const found = await mapConcurrent(own, AT_ONCE, (partition) =>
     tracePartition(ctx.env, partition).findParents(names),
   );
   const ours = found.flat().filter((parent) => parent.trace_id === trace_id);
   const parents = new Map(ours.map(({ name, ...parent }) => [name, parent]));
   return called.flatMap((one) => {
     const parent = parents.get(nameOf(one));
-    return parent ? [{ trace_id: one.trace_id, parent }] : [];
+    return parent ? [{ trace_id: one.trace_id, day: one.day, parent }] : [];
   });
 }
 

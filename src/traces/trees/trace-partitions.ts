@@ -5,6 +5,7 @@ import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { dayOfId, livePartitions } from "../catalogue/catalogue.ts";
 import { partitions } from "../catalogue/table.ts";
 import type { Home, PartitionKey } from "../changes.ts";
+import { mayHave } from "../locations/generations.ts";
 import { tracePartition } from "../object/stub.ts";
 
 /** Maximum number of days after the root's day that are searched for runs of a trace. */
@@ -34,7 +35,8 @@ export async function partitionsOfTrace(
 async function endOf(ctx: Context, trace_id: string, home: Home): Promise<number | null> {
   const isHome = and(eq(partitions.project_id, home.project_id), eq(partitions.day, home.day));
   const keys = await livePartitions(ctx, isHome);
-  const reads = await mapConcurrent(keys, AT_ONCE, (partition) =>
+  const own = keys.filter(({ slot }) => mayHave(slot, trace_id));
+  const reads = await mapConcurrent(own, AT_ONCE, (partition) =>
     tracePartition(ctx.env, partition).getRuns([trace_id], ["id", "end_us"]),
   );
   return reads.flatMap(({ runs }) => runs)[0]?.end_us ?? null;

@@ -161,7 +161,7 @@ function Foot({ tree, data: { end }, search: { scale }, change }: FootProps) {
       {end.is_truncated && (
         <p className="tree-foot wait">
           <Icon name="status-partial" small /> The trace has more than 100,000 spans, or calls more
-          than 100 other traces: some spans are not shown.
+          traces than an answer holds: some spans may be missing.
         </p>
       )}
       {gaps.length > 0 && (
