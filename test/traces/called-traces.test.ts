@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { pageChars } from "../../src/traces/live/span-merge.ts";
 import { placeCalled } from "../../src/traces/live/trace-listings.ts";
 import { mayHave } from "../../src/traces/locations/generations.ts";
 import { TracePartition } from "../../src/traces/object/object.ts";
@@ -155,6 +156,33 @@ test("called traces with too many listings are left out whole", () => {
   const listings = (max: number) =>
     placeCalled(called, keys, max).map(({ partitions }) => partitions.length);
   expect([8, 7, 2].map(listings)).toEqual([[3, 3, 2], [3, 3], []]);
+});
+
+test("pages of many called traces are merged in order, and smaller than those of few", async () => {
+  const { trace_id, root, call } = program();
+  const called = Array.from({ length: 12 }, (_, n) => agentRun(call, NOON + 10 * n, "many"));
+  const nodes = called.flatMap((parent, n) =>
+    [1, 2, 3].map((ms) => wireRun("many", {}, { at: NOON + 10 * n + ms, parent })),
+  );
+  await send([root, call], "many");
+  await ingest(...nodes.toReversed(), ...called.toReversed());
+  const { readSpans } = TracePartition.prototype;
+  const spans = vi.spyOn(TracePartition.prototype, "readSpans");
+  onTestFinished(() => spans.mockRestore());
+  spans.mockImplementation(async function (this: TracePartition, ids) {
+    const page = await readSpans.call(this, ids, 500);
+    expect(page.read).toBeLessThanOrEqual(2);
+    return page;
+  });
+  const { runs } = await read(trace_id);
+  const ids = runs.map(({ id }) => id);
+  expect(ids.slice(2)).toEqual([...called, ...nodes].map(({ id }) => id).toSorted());
+  expect(new Set(spans.mock.calls.map(([, max]) => max))).toEqual(new Set([pageChars(13)]));
+});
+
+test("the pages of all listings together have at most 8 million characters", () => {
+  expect([1, 8, 100, 400].map((n) => n * pageChars(n))).toEqual([1e6, 8e6, 8e6, 8e6]);
+  expect([13, 77, 333].filter((n) => n * pageChars(n) > 8e6)).toEqual([]);
 });
 
 test("a query of the trace has the agent's runs, and its root alone is one", async () => {

@@ -9,16 +9,14 @@ import { findHomes } from "../ingest/placement.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
 import { MAX_SPANS, type SpanRow } from "../reads/spans.ts";
-import { moveBelow } from "../trees/called-traces.ts";
 import { readTraceCursor, type TraceCursor, writeTraceCursor } from "./cursors.ts";
+import { mergeSpans } from "./span-merge.ts";
 import { listTree, type PlacedListing } from "./trace-listings.ts";
 import type { TraceEnd, TraceSpan } from "./trace-schema.ts";
 
 const AT_ONCE = 25;
-/** Number of ids in a call. More than fit a page, so that all pages are full: each call sums the trace's usage anew. */
-const PAGE_RUNS = 4000;
 
-/** Yields the runs of a trace in the order of `dotted_order`, then a `TraceEnd`. Holds one page of each partition. */
+/** Yields the runs of a trace in the order of `dotted_order`, then a `TraceEnd`. */
 export async function readTrace(
   ctx: Context,
   trace_id: string,
@@ -39,7 +37,7 @@ async function* linesOf(
   isCut: boolean,
 ): AsyncGenerator<TraceSpan | TraceEnd> {
   let run_count = 0;
-  for await (const span of merge(listed.map((one) => spansOf(ctx, one)))) {
+  for await (const span of mergeSpans(ctx, listed)) {
     if (run_count === MAX_SPANS) break;
     run_count += 1;
     yield toSpan(span);
@@ -70,43 +68,6 @@ async function expiryOf(
   );
   const tier = kept.flat().length > 0 ? "longlived" : "shortlived";
   return expiryTime(ctx.env, tier, home.day);
-}
-
-async function* spansOf(
-  ctx: Context,
-  { partition, listing, below }: PlacedListing,
-): AsyncGenerator<SpanRow> {
-  const object = tracePartition(ctx.env, partition);
-  for (let at = 0; at < listing.ids.length; ) {
-    const { spans, read } = await object.readSpans(listing.ids.slice(at, at + PAGE_RUNS));
-    yield* below === null ? spans : spans.map((span) => moveBelow(span, below));
-    at += read;
-  }
-}
-
-/** Merges sorted sources. There is one for each partition of the trace and of each called trace. */
-async function* merge(sources: AsyncGenerator<SpanRow>[]): AsyncGenerator<SpanRow> {
-  const heads = await Promise.all(
-    sources.map(async (source) => ({ source, ...(await next(source)) })),
-  );
-  for (;;) {
-    const [first, ...others] = heads.filter(({ span }) => span !== null);
-    if (first === undefined) return;
-    const least = others.reduce((a, b) => (isBefore(b.span, a.span) ? b : a), first);
-    if (least.span !== null) yield least.span;
-    Object.assign(least, await next(least.source));
-  }
-}
-
-async function next(source: AsyncGenerator<SpanRow>): Promise<{ span: SpanRow | null }> {
-  const result = await source.next();
-  return { span: result.done ? null : result.value };
-}
-
-/** Runs without a dotted order come last. */
-function isBefore(a: SpanRow | null, b: SpanRow | null): boolean {
-  if (a?.dotted_order == null || b?.dotted_order == null) return a?.dotted_order != null;
-  return a.dotted_order < b.dotted_order;
 }
 
 function toSpan({ start_us, end_us, first_token_us, tags, ...row }: SpanRow): TraceSpan {

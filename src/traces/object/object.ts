@@ -100,8 +100,9 @@ export class TracePartition extends DurableObject<Env> {
     return this.#read(nothing, (reader) => ({ seq, ...listTrace(reader, trace_id, min_seq) }));
   }
 
-  async readSpans(ids: string[]) {
-    return this.#read({ spans: [], read: ids.length }, (reader) => readSpans(reader, ids));
+  async readSpans(ids: string[], max_chars: number) {
+    const nothing = { spans: [], read: ids.length };
+    return this.#read(nothing, (reader) => readSpans(reader, ids, max_chars));
   }
 
   /** Plans up to `max_seq`, or up to the newest sequence, which it returns. */

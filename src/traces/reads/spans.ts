@@ -28,8 +28,8 @@ export type SpanPage = { spans: SpanRow[]; read: number };
 
 export const MAX_SPANS = 100_000;
 export const MAX_SPAN_ERROR_CHARS = 500;
-/** Size of a page, far below the limit of RPC: 32 MiB in a message. */
-const PAGE_CHARS = 1_000_000;
+/** Maximum size of a page, far below the limit of RPC: 32 MiB in a message. */
+export const MAX_PAGE_CHARS = 1_000_000;
 
 /**
  * Lists the runs that changed after `min_seq`, sorted once for all pages of their spans: at most one more than
@@ -52,13 +52,13 @@ export function listTrace(
 }
 
 /** Reads at least one run, then as many as fit a page. Deleted runs are skipped. */
-export function readSpans(reader: RunReader, ids: string[]): SpanPage {
+export function readSpans(reader: RunReader, ids: string[], max_chars: number): SpanPage {
   const spans: SpanRow[] = [];
   let chars = 0;
   for (const [at, id] of ids.entries()) {
     const run = reader.source.byId(id);
     if (run === null) continue;
-    if (chars > PAGE_CHARS) return { spans, read: at };
+    if (chars > max_chars) return { spans, read: at };
     const span = { ...reader.toRow(run, COLUMNS), ...cutError(run.error) } as SpanRow;
     chars += JSON.stringify(span).length;
     spans.push(span);
