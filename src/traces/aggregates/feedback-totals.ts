@@ -10,7 +10,8 @@ export type FeedbackTotals = {
   values: Record<string, number>;
 };
 
-function mergeFeedback(lists: FeedbackTotals[]): FeedbackTotals[] {
+/** Returns the totals by key. */
+export function mergeFeedback(lists: FeedbackTotals[]): FeedbackTotals[] {
   const merged = new Map<string, FeedbackTotals>();
   for (const one of lists) {
     const known = merged.get(one.key);
