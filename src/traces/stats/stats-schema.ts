@@ -63,11 +63,11 @@ export const RunStats = TraceStats.extend({
       }),
     )
     .describe(
-      "Most frequent values of `name`, `run_type` and `status`, with filters that match them. Of each partition of a day, the 50 most frequent values of an attribute count",
+      "Most frequent values of `name`, `run_type` and `status`, with filters that match them. Of the first 1000 values of an attribute that a partition of a day finds, the 50 most frequent count",
     ),
 }).openapi("RunStats", {
   description:
-    "Counts and sums of runs are exact; with `group_by`, the 1000 largest groups of each partition of a day count. Percentiles are exact for up to 200 runs, and at most half a per cent off for more",
+    "Counts and sums of runs are exact; with `group_by`, of the first 10,000 groups that a partition of a day finds, the 1000 largest count. Percentiles are exact for up to 200 runs, and at most half a per cent off for more",
 });
 export type RunStats = z.infer<typeof RunStats>;
 
