@@ -17,8 +17,10 @@ export async function getRunStats(ctx: Context, input: RunStatsRequest): Promise
   assertMay(ctx, "read");
   assertTraceRate(ctx, "read");
   const { group_by, stride, select } = input;
-  if (stride) return getRunSeries(ctx, input, stride, toGrouping(group_by));
-  const stats = await countRuns(ctx, input, toGroupBy(group_by));
+  if (stride) {
+    return getRunSeries(ctx, input, stride, group_by ? toSeriesGroups(group_by) : null);
+  }
+  const stats = await countRuns(ctx, input, group_by ? toAttribute(group_by) : null);
   if (!group_by) return selected(toRunStats(stats.totals, stats.feedback, stats.facets), select);
   const groups = [...stats.groups].sort(([, a], [, b]) => b.runs - a.runs);
   return Object.fromEntries(
@@ -95,14 +97,13 @@ function addTo(counted: CountedRuns, { totals, groups, feedback, facets }: Parti
   }
 }
 
-function toGrouping(group_by: RunStatsRequest["group_by"]) {
-  const by = toGroupBy(group_by);
-  return by === null ? null : { by, max_groups: group_by?.max_groups ?? 0 };
+type StatsGroupBy = NonNullable<RunStatsRequest["group_by"]>;
+
+function toSeriesGroups(group_by: StatsGroupBy) {
+  return { by: toAttribute(group_by), max_groups: group_by.max_groups };
 }
 
-function toGroupBy(group_by: RunStatsRequest["group_by"]): GroupBy | null {
-  if (!group_by) return null;
-  const { attribute, path } = group_by;
+function toAttribute({ attribute, path }: StatsGroupBy): GroupBy {
   return attribute === "metadata" ? { attribute, key: path ?? "" } : { attribute };
 }
 
