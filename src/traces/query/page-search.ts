@@ -84,12 +84,13 @@ function countStops(searches: PartitionSearch[]): number {
   return searches.reduce((sum, { stops }) => sum + stops, 0);
 }
 
-/** Makes one call. The object stops a long search, so that it can answer other calls in between. */
+/**
+ * Makes one call for a search that has found no runs. The object stops a long search, so that it can answer other calls
+ * in between.
+ */
 async function advance(ctx: Context, search: PartitionSearch): Promise<PartitionSearch> {
   const { partition, query, found, next, stops } = search;
-  const limit = query.limit - found.length;
-  const object = tracePartition(ctx.env, partition);
-  const read = await object.findRuns({ ...query, after: next, limit });
+  const read = await tracePartition(ctx.env, partition).findRuns({ ...query, after: next });
   for (const row of read.runs) found.push({ partition, row, read });
   const seq = Math.max(search.seq, read.seq);
   return Object.assign(search, { next: read.next, seq, stops: stops + (read.next ? 1 : 0) });
