@@ -48,6 +48,7 @@ export class PartitionSealing {
   async commit(id: string, contents: SealedContents): Promise<boolean> {
     const { sealed } = this.#store;
     if (!sealed.commit(id, contents)) return false;
+    // An alarm at the end of a lease has no work left. Any other one is for a change or for cold bodies, and stays.
     const alarm = await this.#storage.getAlarm();
     if (sealed.nextExpiry === null && sealed.isExpiry(alarm)) await this.#flush.setIdleAlarm();
     return true;
