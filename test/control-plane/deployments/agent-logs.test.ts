@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { agentIsolate } from "../../../src/control-plane/deployments/isolate/isolate.ts";
 import { AgentLog, agentLog } from "../../../src/control-plane/deployments/logs/agent-log.ts";
 import { appendLines } from "../../../src/control-plane/deployments/logs/tail.ts";
@@ -147,6 +147,25 @@ describe("the log of a deployment's agents", () => {
   });
 });
 
+/**
+ * Lets two calls of a deployment's log fail: one before it appends its lines, the next one after. Returns the outcomes
+ * of all calls.
+ */
+function failAppends(of_deployment: string) {
+  const outcomes: string[] = [];
+  const { append } = AgentLog.prototype;
+  const spy = vi.spyOn(AgentLog.prototype, "append");
+  onTestFinished(() => spy.mockRestore());
+  spy.mockImplementation(async function (this: AgentLog, deployment_id, lines) {
+    if (deployment_id !== of_deployment) return append.call(this, deployment_id, lines);
+    if (outcomes.length > 0) await append.call(this, deployment_id, lines);
+    const outcome = ["failed before", "failed after"][outcomes.length] ?? "succeeded";
+    outcomes.push(outcome);
+    if (outcome !== "succeeded") throw new Error("the object restarted");
+  });
+  return outcomes;
+}
+
 const NOISY = `
 import { WorkerEntrypoint } from "cloudflare:workers";
 export class Agent extends WorkerEntrypoint {
@@ -159,7 +178,7 @@ export class Agent extends WorkerEntrypoint {
   async quiet() { return "done"; }
 }`;
 
-test("what an isolate prints is in the log of its revision", async () => {
+test("what an isolate prints is in the log of its revision once, also after failed calls of the log", async () => {
   const { deployment, read } = await logged();
   const artifact_key = await putArtifact(NOISY);
   const revision = await revisionRow(deployment, { number: 2, status: "DEPLOYED", artifact_key });
@@ -169,10 +188,12 @@ test("what an isolate prints is in the log of its revision", async () => {
     "talk" | "quiet",
     () => Promise<string>
   >;
+  const outcomes = failAppends(deployment.id);
   await agent.quiet();
   await agent.talk();
   const path = `revisions/${revision.id}/deploy_logs`;
-  await eventually(async () => expect((await read({}, path)).logs).toHaveLength(3));
+  const expected = ["failed before", "failed after", "succeeded"];
+  await eventually(() => expect(outcomes).toEqual(expected));
   const { logs } = await read({}, path);
   expect(logs.map(({ level, message }) => [level, message.split("\n")[0]])).toEqual([
     ["INFO", 'hello {"a":1} 2'],

@@ -11,7 +11,7 @@ export type AgentLine = {
   level: LogLevel;
   message: string;
   at_us: number;
-  /** Key of a line that arrives twice: during its run and after the end of the call. */
+  /** Key of a line that may arrive twice: during its run and after the end of the call, or by a retry. */
   key: string | null;
 };
 

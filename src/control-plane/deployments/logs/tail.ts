@@ -1,5 +1,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { hasFrames, mapStack } from "../../../shared/source-maps/stacks.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { backoff, retry } from "../../../shared/work/backoff.ts";
 import { Batcher } from "../../../shared/work/batcher.ts";
 import { agentLog } from "./agent-log.ts";
 import { sourceMapOf } from "./source-map-service.ts";
@@ -18,13 +20,27 @@ import {
 export class AgentTail extends WorkerEntrypoint<Env, TailProps> {
   override async tail(events: TraceItem[]): Promise<void> {
     const { props } = this.ctx;
-    await appendLines(this.env, props, toLines(props.revision_id, events));
+    // A failed call may have appended its lines: with a key, the next attempt does not append them again.
+    const lines = toLines(props.revision_id, events).map((line) => ({
+      ...line,
+      key: line.key ?? newId(),
+    }));
+    // The platform delivers events only once.
+    await retry(() => appendLines(this.env, props, lines), delayOf);
   }
 
+  /** Does not repeat a failed call: its lines arrive again at the end of the call. */
   async early(lines: ReceivedLine[]): Promise<void> {
     const { props } = this.ctx;
     await appendLines(this.env, props, toEarlyLines(props.revision_id, lines, Date.now()));
   }
+}
+
+const ATTEMPTS = 3;
+const BASE_MS = 500;
+
+function delayOf(_: unknown, attempt: number): number | null {
+  return attempt < ATTEMPTS ? backoff({ base_ms: BASE_MS }, attempt, Math.random()) : null;
 }
 
 /** Maximum number of lines of one delivery whose stacks are mapped to the source, because agents may print many. */
