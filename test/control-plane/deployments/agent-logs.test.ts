@@ -128,6 +128,28 @@ describe("the log of a deployment's agents", () => {
     expect(messages(await read({}))).toEqual(["one", "two", "two", "three"]);
   });
 
+  test("full, has no line again that it deleted, and every new one", async () => {
+    const { deployment, revision, append, read } = await logged();
+    const early = line(revision.id, "early", { key: "call:0" });
+    await append(early, line(revision.id, "second"));
+    const older = { key: "call:1", at_us: NOON_US - 60_000_000 };
+    await append(early, line(revision.id, "before the log was full", older));
+    expect(messages(await read({}))).toEqual(["early", "second", "before the log was full"]);
+    await runInDurableObject(env.LOGS.getByName(deployment.id), (_object, state) => {
+      const columns = "id, revision_id, level, message, at_us";
+      state.storage.sql.exec(
+        `INSERT INTO lines (${columns}) VALUES (50003, ?, 'INFO', 'last', ?)`,
+        revision.id,
+        NOON_US + 10,
+      );
+    });
+    await append(line(revision.id, "newest"));
+    expect(messages(await read({}))).toEqual(["last", "newest"]);
+    const late = { key: "call:2", at_us: NOON_US + 10 };
+    await append(early, line(revision.id, "no key"), line(revision.id, "late", late));
+    expect(messages(await read({}))).toEqual(["last", "newest", "no key", "late"]);
+  });
+
   test("is not kept for a deployment that is gone, nor created by a read", async () => {
     const id = newId();
     await agentLog(env, id).append(id, [line(newId(), "late")]);

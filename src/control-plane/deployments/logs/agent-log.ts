@@ -53,8 +53,8 @@ export class AgentLog extends DurableObject<Env> {
   readonly #readers = new Waiters();
 
   /**
-   * Appends lines in order, except those whose key exists. Makes times unique, so that paging by time misses none.
-   * Drops all lines when the log has no tables and the deployment is deleted or in deletion.
+   * Appends lines in order, except those whose key exists or was deleted. Makes times unique, so that paging by time
+   * misses none. Drops all lines when the log has no tables and the deployment is deleted or in deletion.
    */
   async append(deployment_id: string, lines: AgentLine[]): Promise<void> {
     if (!this.#exists && !(await isKept(this.env, deployment_id))) return;
@@ -65,7 +65,9 @@ export class AgentLog extends DurableObject<Env> {
         "SELECT id, at_us FROM lines ORDER BY id DESC LIMIT 1",
       );
       let { id, at_us: last } = newest ?? { id: 0, at_us: 0 };
+      const keptSince = this.#keptSince;
       for (const { revision_id, level, message, at_us, key } of lines) {
+        if (key !== null && at_us < keptSince) continue;
         const { rowsWritten } = sql.exec(
           `INSERT INTO lines (id, revision_id, level, message, at_us, key) VALUES (?, ?, ?, ?, ?, ?)
            ON CONFLICT (key) WHERE key IS NOT NULL DO NOTHING`,
@@ -79,6 +81,17 @@ export class AgentLog extends DurableObject<Env> {
     });
     this.#readers.wakeAll();
     await this.#reportSize(deployment_id);
+  }
+
+  /**
+   * Returns the time of the oldest line once older ones were deleted, else 0. The key of a deleted line is not known: a
+   * line with a key and an earlier time may be that one.
+   */
+  get #keptSince(): number {
+    const [oldest] = this.ctx.storage.sql.exec<{ id: number; at_us: number }>(
+      "SELECT id, at_us FROM lines ORDER BY id LIMIT 1",
+    );
+    return oldest === undefined || oldest.id === 1 ? 0 : oldest.at_us;
   }
 
   /** Reports the size to D1, for the usage of the workspace. The next lines repeat a failed report. */
