@@ -7,7 +7,7 @@ import {
   LogQuery,
   LogStreamHeaders,
   LogStreamQuery,
-  StreamHeaders,
+  RevisionStreamHeaders,
 } from "./log-schema.ts";
 import { listAgentLogs, listBuildLogs } from "./log-service.ts";
 import { streamAgentLogs } from "./log-stream-service.ts";
@@ -74,7 +74,7 @@ const stream = operation(
     summary: "Stream a revision and its build log",
     description:
       "Events `log`, a line of the build log, and `revision`, the revision each time that it changes. The stream ends with the build. A connection may end before: connect again with `Last-Event-ID`, which repeats nothing and loses no line.",
-    request: { params: RevisionPath, headers: StreamHeaders },
+    request: { params: RevisionPath, headers: RevisionStreamHeaders },
     responses: {
       200: events("17-9f86d081884c7d65", "Fetched acme/chat"),
       204: { description: "The build has ended, and all of its events were received" },

@@ -6,7 +6,7 @@ export type LogLevel = z.infer<typeof LogLevel>;
 
 const Instant = z.iso.datetime({ offset: true, error: "must be an ISO 8601 time" });
 
-export const StreamHeaders = z.object({
+export const RevisionStreamHeaders = z.object({
   "last-event-id": z
     .string()
     .max(100)
