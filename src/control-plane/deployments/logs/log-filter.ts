@@ -34,7 +34,7 @@ export function toFilter(input: LogQuery): LogFilter {
 
 /**
  * Returns the offset after the last line. Without new lines it is the given offset, or 0 before the first line.
- * @returns `null` when no more lines will follow
+ * @returns `null` when the page is the last one, and no line is expected after it
  */
 export function nextOffset(
   lines: readonly LoggedLine[],

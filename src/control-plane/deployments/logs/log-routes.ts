@@ -95,11 +95,14 @@ const agentStream = operation(
   {
     summary: "Stream revision logs",
     description:
-      "An event `log` for each line that the agents of a revision print, and for the errors they throw. The stream begins with the lines of the time range that exist, and continues until `end_time`, if there is one. A connection may end before: connect again with `Last-Event-ID`, which repeats nothing and loses no line.",
+      "An event `log` for each line that the agents of a revision print, and for the errors they throw. The stream begins with the lines of the time range that exist, and continues until `end_time`, if there is one. A connection may end before: connect again with `Last-Event-ID`, which repeats nothing and loses no line that is still kept.",
     request: { params: RevisionPath, query: LogStreamQuery, headers: LogStreamHeaders },
     responses: {
       200: events("17", "Order 1042 is refunded"),
-      204: { description: "`end_time` has passed, and all lines before it were received" },
+      204: {
+        description:
+          "`end_time` has passed, and all lines before it that exist were received. A call that ends later may still add some",
+      },
       404: responses[404],
     },
   },

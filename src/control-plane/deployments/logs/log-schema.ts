@@ -54,6 +54,8 @@ export const LogPage = namedObject("LogPage", {
   next_offset: z
     .string()
     .nullable()
-    .describe("`offset` of the next page. `null` when no more lines will follow"),
+    .describe(
+      "`offset` of the next page. `null` on the last page of order `desc`, of an ended build, and of a past time range. A call that ends later may still add lines to that range",
+    ),
 });
 export type LogPage = z.infer<typeof LogPage>;

@@ -17,7 +17,7 @@ type LinesReader = (after: number, wait_ms: number) => Promise<NewLines>;
 
 /**
  * Follows the lines that the agents of a revision print.
- * @returns `null` when the end of the time range has passed, and all of its lines were received
+ * @returns `null` when the end of the time range has passed, and all of its lines that exist were received
  */
 export async function streamAgentLogs(
   ctx: Context,
