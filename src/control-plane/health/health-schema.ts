@@ -18,13 +18,15 @@ const HealthCheck = namedObject("HealthCheck", {
     .describe("Name of the check"),
   status: z
     .enum(["ok", "stuck", "unknown"])
-    .describe("`unknown`: the store that holds the value did not answer"),
+    .describe(
+      "`stuck`: the value is above `threshold`, the store of a latency check failed, or no tick has ended yet (`sweep_age`). `unknown`: the store that holds the value did not answer",
+    ),
   value: z.union([z.number(), z.null()]).openapi({
     description: "The measured value. `null` when nothing waits, or when it is not known",
     example: 4,
   }),
   threshold: z.number().openapi({
-    description: "The check is `stuck` above this value",
+    description: "Highest value of a check that is `ok`",
     example: 300,
   }),
   unit: z.enum(["ms", "s", "bytes"]).describe("Unit of `value` and `threshold`"),
