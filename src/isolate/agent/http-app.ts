@@ -19,11 +19,13 @@ type HonoContext = {
 type Handler = (c: HonoContext, next: () => Promise<void>) => Promise<Response | undefined>;
 type Hono = {
   routes: unknown[];
+  /** Returns the path of a request, without a trailing slash for an app with `strict: false`. */
+  getPath: unknown;
   use(path: string, handler: Handler): void;
   all(path: string, handler: Handler): void;
   route(path: string, app: Hono): void;
   fetch(request: Request, env: object, ctx: ExecutionContext): Promise<Response>;
-  constructor: new () => Hono;
+  constructor: new (options: Pick<Hono, "getPath">) => Hono;
 };
 
 const CALL = Symbol("call");
@@ -51,9 +53,12 @@ function openApp(): Hono {
   return wrapped;
 }
 
-/** Wraps the agent's Hono in one of the same version, with the server's routes behind the agent's. */
+/**
+ * Wraps the agent's Hono in one of the same version, with the server's routes behind the agent's. Only the outer Hono
+ * reads paths, so it takes that option.
+ */
 function wrap(own: Hono): Hono {
-  const all = new own.constructor();
+  const all = new own.constructor({ getPath: own.getPath });
   all.use("*", prepare);
   all.route("/", own);
   all.all("*", callBuiltin);

@@ -47,6 +47,12 @@ describe("the agent's own HTTP app", () => {
     expect((who.json as { url: string }).url).toMatch(/^https:\/\/[^/]+\/custom\/who\?a=b$/);
   });
 
+  test("with strict: false has its routes with a trailing slash too", async () => {
+    expect((await call("/custom/who/")).json).toMatchObject({ path: "/custom/who" });
+    expect((await call("/info/?interrupt")).json).toEqual({ status: "interrupted" });
+    expect((await call("/custom/unknown/")).status).toBe(404);
+  });
+
   test("has its middleware around events and sockets of the v2 protocol", async () => {
     const { start, events, socket, path } = protocolOf(base, ours.admin);
     await start("echo", { input });
