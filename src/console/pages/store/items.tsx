@@ -45,7 +45,7 @@ export function Items({ deployment, polling }: Props) {
       <QueryState query={query} what="The items could not be read">
         {({ items }) => (
           <>
-            {isTextUnused(items, q) && <UnusedText />}
+            {!query.isPlaceholderData && isTextUnused(items, q) && <UnusedText />}
             <ItemTable items={items} offset={offset} />
             {key && <Chosen key={key} id={key} {...{ items, deployment, polling }} />}
           </>

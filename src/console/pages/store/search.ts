@@ -4,6 +4,7 @@ export type StoreSearch = {
   deployment?: string | undefined;
   /** Labels of a namespace, joined with dots, which labels cannot contain. */
   ns?: string | undefined;
+  /** Namespace and key of the shown item, as `idOf` joins them. The name stays: addresses have it. */
   key?: string | undefined;
   q?: string | undefined;
   offset?: number | undefined;
