@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import type { SignInProblem } from "../../../control-plane/workspaces/session/session-schema.ts";
+import { ApiError } from "../../api/errors.ts";
 import { meQuery, signIn, signInWaysQuery } from "../../api/session.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty } from "../../ui/panel.tsx";
@@ -68,6 +69,12 @@ function IssuerLink({ to, problem }: { to: string | undefined; problem: string |
   );
 }
 
+const KEY_ADVICE = "Check that the whole key was copied and that it is of this region.";
+
+function isUnknownKey(error: Error): boolean {
+  return error instanceof ApiError && error.status === 401;
+}
+
 function KeyForm({ to }: { to: string | undefined }) {
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -113,7 +120,7 @@ function KeyForm({ to }: { to: string | undefined }) {
       {error && (
         <div className="bad" role="alert">
           <Icon name="status-failed" small />
-          {error.message} Check that the whole key was copied and that it is of this region.
+          {error.message} {isUnknownKey(error) && KEY_ADVICE}
         </div>
       )}
       <KeyHint />
@@ -136,7 +143,7 @@ function KeyHint() {
   );
 }
 
-/** Whether a text is a path of this origin: `//host` and a backslash would lead to another one. */
+/** Whether a text is a path to append to `/console`, which begins with one slash. */
 function isOwnPath(to: string | undefined): to is string {
   return to !== undefined && /^\/(?![/\\])/.test(to);
 }

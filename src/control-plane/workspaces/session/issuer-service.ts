@@ -87,7 +87,7 @@ function isDenial(error: unknown): boolean {
   return error instanceof oauth.AuthorizationResponseError && error.error === "access_denied";
 }
 
-/** Returns a path below the console: other URLs would redirect elsewhere, and a header has no control characters. */
+/** Returns a path to append to `/console`. It is in a header, so it has visible ASCII characters only. */
 function ownPath(to: string | undefined): string {
   return to !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : HOME;
 }
