@@ -36,8 +36,9 @@ function ShareDialog({ trace_id, onClose }: { trace_id: string; onClose: () => v
     <Dialog title="Share this trace" onClose={onClose}>
       <div className="bd mid grid gap-3">
         <p>
-          Anyone with the link reads the names, inputs, outputs and errors of all spans, without a
-          key. Metadata, feedback and attachments stay private.
+          Anyone with the link reads the names, times, inputs, outputs, errors, tags, tokens and
+          costs of all spans, without a key, also those of the traces that this one called in its
+          project. Metadata, feedback and attachments stay private.
         </p>
         <QueryState query={query} what="The link could not be read" rows={1}>
           {(share) => (share ? <PublicUrl url={share.url} /> : <p>The trace is not shared.</p>)}
