@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  checkpointName,
   forkOf,
   groupByRun,
   labelOf,
@@ -74,6 +75,12 @@ describe("a history", () => {
     expect([...lineageOf(marks, 4)]).toEqual(["5", "4", "2", "1"]);
     expect([...lineageOf(marks, 2)]).toEqual(["3", "2", "1"]);
   });
+});
+
+test("checkpoints have the numbers of the history, and one before it has none", () => {
+  const names = (hasOlder: boolean) => [0, 1, 2].map((at) => checkpointName(at, hasOlder));
+  expect(names(false)).toEqual(["checkpoint 1", "checkpoint 2", "checkpoint 3"]);
+  expect(names(true)).toEqual(["an older checkpoint", "checkpoint 1", "checkpoint 2"]);
 });
 
 test("an edited state is written without the values that are as they were", () => {

@@ -75,6 +75,20 @@ export function forkOf(marks: CheckpointMark[], at: number): number | null {
   return parent === -1 || parent === at - 1 ? null : parent;
 }
 
+/**
+ * Returns the number of a checkpoint in the history, from 1. `hasOlder`: whether the first mark is not of the history.
+ * @returns `null` for that mark
+ */
+export function checkpointNumber(at: number, hasOlder: boolean): number | null {
+  if (!hasOlder) return at + 1;
+  return at === 0 ? null : at;
+}
+
+export function checkpointName(at: number, hasOlder: boolean): string {
+  const number = checkpointNumber(at, hasOlder);
+  return number === null ? "an older checkpoint" : `checkpoint ${number}`;
+}
+
 /** Groups neighbouring checkpoints of the same run, for the strip. */
 export function groupByRun(marks: CheckpointMark[]): CheckpointMark[][] {
   const groups: CheckpointMark[][] = [];

@@ -1,5 +1,7 @@
 import {
   type CheckpointMark,
+  checkpointName,
+  checkpointNumber,
   forkOf,
   groupByRun,
   labelOf,
@@ -27,14 +29,13 @@ type Props = {
 
 /** Checkpoints in order, grouped by run. Arrow keys move between them. */
 export function CheckpointStrip({ view, runs, isWaiting, onChoose, onFork, isForking }: Props) {
-  const { marks, index, chosen } = view;
+  const { marks, hasOlder, index, chosen } = view;
   const shown = marks[index];
   if (shown === undefined) return null;
   const last = marks.length - 1;
-  const total = marks.length < HISTORY_SHOWN ? marks.length : `the newest ${marks.length}`;
   const from = forkOf(marks, index);
-  const forked = from === null ? "" : `, forked from checkpoint ${from + 1}`;
-  const text = `checkpoint ${index + 1} of ${total}, ${labelOf(shown, marks)}${forked}`;
+  const forked = from === null ? "" : `, forked from ${checkpointName(from, hasOlder)}`;
+  const text = `${positionText(view)}, ${labelOf(shown, marks)}${forked}`;
   return (
     <div className="cp">
       <div className="row">
@@ -75,7 +76,7 @@ export function CheckpointStrip({ view, runs, isWaiting, onChoose, onFork, isFor
 
 type CellsProps = Pick<Props, "view" | "runs" | "isWaiting">;
 
-function Cells({ view: { marks, index }, runs, isWaiting }: CellsProps) {
+function Cells({ view: { marks, hasOlder, index }, runs, isWaiting }: CellsProps) {
   const groups = groupByRun(marks);
   const position = new Map(marks.map(({ id }, at) => [id, at]));
   const past = lineageOf(marks, index);
@@ -96,7 +97,7 @@ function Cells({ view: { marks, index }, runs, isWaiting }: CellsProps) {
           </span>
           <span className="xs dim cut">
             {runLabel(runs, group[0]?.run_id ?? null)}
-            {forkText(marks, position.get(group[0]?.id ?? "") ?? 0)}
+            {forkText(marks, position.get(group[0]?.id ?? "") ?? 0, hasOlder)}
           </span>
         </span>
       ))}
@@ -104,9 +105,17 @@ function Cells({ view: { marks, index }, runs, isWaiting }: CellsProps) {
   );
 }
 
-function forkText(marks: CheckpointMark[], at: number): string {
+function positionText({ marks, hasOlder, index }: CheckpointView): string {
+  const name = checkpointName(index, hasOlder);
+  if (hasOlder && index === 0) return name;
+  const listed = hasOlder ? marks.length - 1 : marks.length;
+  const total = listed < HISTORY_SHOWN ? listed : `the newest ${listed}`;
+  return `${name} of ${total}`;
+}
+
+function forkText(marks: CheckpointMark[], at: number, hasOlder: boolean): string {
   const from = forkOf(marks, at);
-  return from === null ? "" : ` from ${from + 1}`;
+  return from === null ? "" : ` from ${checkpointNumber(from, hasOlder) ?? "an older one"}`;
 }
 
 function runLabel(runs: RunItem[], run_id: string | null): string {

@@ -11,6 +11,8 @@ export const HISTORY_SHOWN = 100;
 export type CheckpointView = {
   history: UseQueryResult<Partial<StateItem>[]>;
   marks: CheckpointMark[];
+  /** Whether the first mark is the checkpoint of the address, and older than those of the history. */
+  hasOlder: boolean;
   /** Index of the checkpoint that is shown. */
   index: number;
   /** The chosen checkpoint, `null` for the current state. */
@@ -43,7 +45,7 @@ export function useCheckpoints(
     },
     keepPrevious: true,
   });
-  const { marks, isListed, error } = useMarks(path, history.data, cp);
+  const { marks, hasOlder, isListed, error } = useMarks(path, history.data, cp);
   const at = marks.findIndex(({ id }) => id === cp);
   const chosen = at >= 0 && at < marks.length - 1 ? (marks[at] ?? null) : null;
   const index = chosen === null ? marks.length - 1 : at;
@@ -54,7 +56,7 @@ export function useCheckpoints(
     interruptsOf({ tasks: [{ interrupts }] }),
   );
   return {
-    ...{ history, marks, index, chosen, requests },
+    ...{ history, marks, hasOlder, index, chosen, requests },
     wanted: isListed ? chosen?.id : cp,
     ...{ state: state.shown, error: state.error ?? error, isStale: state.isPlaceholderData },
     former: former.shown,
@@ -73,8 +75,9 @@ function useMarks(
   const listed = toMarks(history ?? []);
   const isListed = listed.some(({ id }) => id === cp);
   const older = useStateAt(path, history && !isListed ? cp : undefined);
-  const marks = older.shown ? [...toMarks([older.shown]), ...listed] : listed;
-  return { marks, isListed, error: older.error };
+  const before = toMarks(older.shown ? [older.shown] : []);
+  const hasOlder = before.length > 0;
+  return { marks: [...before, ...listed], hasOlder, isListed, error: older.error };
 }
 
 function useStateAt(path: PathTag, id: string | undefined) {
