@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { createContext, Fragment, type ReactNode, useContext, useEffect, useState } from "react";
+import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { createPortal } from "react-dom";
 import { useWorkspace } from "../api/session.ts";
 import { pathTo } from "../state/path.ts";
@@ -37,21 +37,19 @@ export function TopBar({ above = [], title, children }: Props) {
       <nav aria-label="Breadcrumb" className="min-w-0">
         <ol className="crumbs">
           {crumbs.map(({ label, path, search }) => (
-            <Fragment key={path}>
-              <li>
-                <Link
-                  to={pathTo(id, path)}
-                  {...(search && { search })}
-                  activeOptions={{ exact: true, includeSearch: false }}
-                  className="cut"
-                >
-                  {label}
-                </Link>
-                <span className="sep" aria-hidden="true">
-                  /
-                </span>
-              </li>
-            </Fragment>
+            <li key={path}>
+              <Link
+                to={pathTo(id, path)}
+                {...(search && { search })}
+                activeOptions={{ exact: true, includeSearch: false }}
+                className="cut"
+              >
+                {label}
+              </Link>
+              <span className="sep" aria-hidden="true">
+                /
+              </span>
+            </li>
           ))}
           <li>
             <span aria-current="page" title={title}>

@@ -8,7 +8,7 @@ import type { Target } from "./use-target.ts";
 
 type Props = { target: Target; assistant: Assistant; view: ThreadView };
 
-/** Shows the last run as a command of curl, and with the SDK. */
+/** Shows a run with the input or command of the last one, as a command of curl and with the SDK. */
 export function AsCode({ target, assistant, view }: Props) {
   const { input = null, command } = view.inOrder.at(-1)?.kwargs ?? {};
   const run = command ? { command } : { input };
