@@ -1,7 +1,10 @@
 import { isServer } from "./s3/addresses.ts";
 
 const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9]$/;
-/** Leaves room for the bucket's name and the partitions: S3 limits keys to 1024 bytes. */
+/**
+ * S3 limits keys to 1024 bytes. Leaves room for the bucket's name, which `include_bucket_in_prefix` adds, the partitions
+ * and the file.
+ */
 const MAX_PREFIX_BYTES = 600;
 
 export function bucketProblem(bucket_name: string): string | null {

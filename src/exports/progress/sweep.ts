@@ -28,7 +28,7 @@ export async function sweepExports(env: Env, now: Date): Promise<void> {
     .where(
       isInTurn(bulk_exports, {
         where: sql`(status in ('CREATED', 'RUNNING') or (cleaned_at is null and finished_at is not null))
-          and status <> 'INTERVAL_SCHEDULED' and sent_at <= ${before(now)}
+          and status <> 'INTERVAL_SCHEDULED' and sent_at <= ${resendCutoff(now)}
           and (next_attempt_at is null or next_attempt_at <= ${at})`,
         by: bulk_exports.sent_at,
         limit: EXPORTS,
@@ -49,7 +49,7 @@ export async function sweepFiles(env: Env, now: Date): Promise<void> {
     .set({ sent_at: at })
     .where(
       isInTurn(bulk_export_files, {
-        where: sql`status in ('WAITING', 'RUNNING') and sent_at <= ${before(now)}
+        where: sql`status in ('WAITING', 'RUNNING') and sent_at <= ${resendCutoff(now)}
           and (lease_expires_at is null or lease_expires_at <= ${at})
           and (next_attempt_at is null or next_attempt_at <= ${at})
           and exists (select 1 from ${bulk_exports} e where e.id = bulk_export_id and e.status = 'RUNNING')`,
@@ -69,6 +69,7 @@ export function resealDestinations(env: Env): Promise<void> {
   return resealRows<DestinationRow>(env, bulk_export_destinations, ({ id }) => ownerOf(id));
 }
 
-function before(now: Date): string {
+/** Returns the newest time of a message that may be sent again. */
+function resendCutoff(now: Date): string {
   return new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
 }
