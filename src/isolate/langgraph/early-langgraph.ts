@@ -51,7 +51,8 @@ async function* streamOf(
   options: Options,
 ): AsyncGenerator<unknown[]> {
   const { streamMode, subgraphs } = options;
-  // With one mode, chunks do not contain its name. The modes always include `values`: twice, they are more than one.
+  // A single mode yields chunks without its name. `values` is always listed, so listing it again makes two entries
+  // without adding a mode.
   const all = { ...options, streamMode: [...streamMode, "values"] };
   const chunks = streamMode.includes("messages")
     ? withMessages(graph, input, all)

@@ -6,6 +6,7 @@ import { deriveSecrets } from "./signing.ts";
 export type LinkRow = { id: string; token_hash: string };
 type Keys = { ENCRYPTION_KEYS: string };
 
+/** Splits the first 32 of the 64 hex digits of a secret into the parts of a UUID. */
 const UUID_PARTS = /^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/;
 
 /** Creates a token of 128 bits in the form of a UUID, which SDKs require. */

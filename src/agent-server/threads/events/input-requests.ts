@@ -29,6 +29,7 @@ export type PendingInterrupt = { id: string; value: unknown };
 
 /** Returns the interrupts in a row of values or updates. */
 export function interruptsIn(text: string): PendingInterrupt[] {
+  // Cheap test before parsing: quotes within strings are escaped.
   if (!text.includes('"__interrupt__":[{')) return [];
   const { __interrupt__ } = JSON.parse(text) as { __interrupt__?: unknown };
   return toPendingInterrupts(__interrupt__);

@@ -30,7 +30,10 @@ export class ProtocolReaders {
     this.sockets = new Sockets(thread);
   }
 
-  /** Wakes the sockets, and the streams of these runs, of all without a list, and of the whole thread. */
+  /**
+   * Wakes the sockets, the streams of the whole thread, and the streams of these runs; without a list, those of every
+   * run.
+   */
   wake(run_ids?: string[]) {
     this.#thread.followers.wake(run_ids);
     this.sockets.wake();
