@@ -38,7 +38,7 @@ export class RunReaders {
     choice: StreamChoice,
   ): Promise<string | ReadableStream> {
     const { followers, loop } = this.#thread;
-    if (isLongGraph(graph) && !loop.isOver(run_id)) void this.#isOverSoon(run_id, graph);
+    if (isLongGraph(graph) && !loop.isOver(run_id)) void this.#noteLength(run_id, graph);
     else if (await this.#isShort(run_id, graph)) {
       const text = await followers.text(run_id, eventFilter(choice), MAX_SHORT_CHARACTERS);
       if (text !== null) return text;
@@ -75,16 +75,15 @@ export class RunReaders {
   }
 
   async #isShort(run_id: string, graph: GraphOfRun): Promise<boolean> {
-    const isShort = await this.#isOverSoon(run_id, graph);
+    const isShort = this.#thread.loop.isOver(run_id) || (await this.#noteLength(run_id, graph));
     this.#thread.assertWritten(run_id);
     return isShort;
   }
 
-  async #isOverSoon(run_id: string, graph: GraphOfRun): Promise<boolean> {
-    const { followers, loop } = this.#thread;
-    const isNew = !loop.isOver(run_id);
-    const isShort = await followers.isOverWithin(run_id, SHORT_MS);
-    if (isNew) noteRun(graph, { isShort });
+  /** Notes for the graph whether a run that is not over ends within `SHORT_MS`. @returns whether it does */
+  async #noteLength(run_id: string, graph: GraphOfRun): Promise<boolean> {
+    const isShort = await this.#thread.followers.isOverWithin(run_id, SHORT_MS);
+    noteRun(graph, { isShort });
     return isShort;
   }
 

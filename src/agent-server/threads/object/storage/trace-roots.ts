@@ -30,21 +30,21 @@ export function beginTrace({ kwargs }: StoredRun, start_time: string): OpenTrace
 
 /** Adds what the run's isolate has sent to the outbox: runs that begin, and, with `open: null`, runs that end. */
 export function advanceTrace(run_id: string, trace: OpenTrace, ops: TraceOp[]): OpenTrace {
-  const open = new Map(Object.entries(trace.open));
-  let characters = [...open].reduce((sum, entry) => sum + entry.join("").length, 0);
+  const openRuns = new Map(Object.entries(trace.open));
+  let characters = [...openRuns].reduce((sum, entry) => sum + entry.join("").length, 0);
   for (const { id, open: dotted_order } of ops) {
-    characters -= open.has(id) ? id.length + (open.get(id) ?? "").length : 0;
-    open.delete(id);
+    characters -= openRuns.has(id) ? id.length + (openRuns.get(id) ?? "").length : 0;
+    openRuns.delete(id);
     if (dotted_order === null) continue;
     // Always keeps the root: `endTrace` ends it when the isolate is lost.
     const size = id.length + dotted_order.length;
     if (id !== run_id && characters + size > MAX_OPEN_CHARACTERS) continue;
-    open.set(id, dotted_order);
+    openRuns.set(id, dotted_order);
     characters += size;
   }
   return {
     ...trace,
-    open: Object.fromEntries(open),
+    open: Object.fromEntries(openRuns),
     hasRoot: trace.hasRoot || ops.some(({ id }) => id === run_id),
   };
 }
