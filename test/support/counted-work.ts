@@ -150,7 +150,7 @@ async function countRows(work: CountedWork): Promise<Restore[]> {
 }
 
 /** The statement that an isolate sends each second for all that it keeps. */
-const FEED = /from "changes"/;
+export const FEED = /from "changes"/;
 
 /** Statements of D1, of batches too. */
 function countStatements(
