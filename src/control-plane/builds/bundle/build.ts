@@ -89,19 +89,22 @@ async function store(
   { artifact, map }: Awaited<ReturnType<typeof compile>>,
   ui: UiBundles | null,
 ) {
-  const put = async (kind: ArtifactKind, value: unknown) => {
-    const blob = new Blob([JSON.stringify(value)]);
-    if (blob.size > ARTIFACT_BYTES) {
-      const sizes = `${bytesText(blob.size)}; at most ${bytesText(ARTIFACT_BYTES)} are allowed`;
-      throw new BuildFailure("bundle_failed", `The bundle has ${sizes}.`);
-    }
-    await storage.writeArtifact(kind, blob.size, blob.stream());
-    return blob.size;
-  };
-  if (ui) await put("ui", ui);
+  // Checks all sizes first: a failed build leaves nothing behind.
+  const [main, page] = [toBlob(artifact), ui && toBlob(ui)];
+  const put = (kind: ArtifactKind, blob: Blob) =>
+    storage.writeArtifact(kind, blob.size, blob.stream());
+  if (page) await put("ui", page);
   await putMap(storage, map);
-  const artifact_bytes = await put("artifact", artifact);
-  return { artifact_key: `artifacts/${revision_id}.json`, artifact_bytes };
+  await put("artifact", main);
+  return { artifact_key: `artifacts/${revision_id}.json`, artifact_bytes: main.size };
+}
+
+/** @throws BuildFailure when the value is too large */
+function toBlob(value: unknown): Blob {
+  const blob = new Blob([JSON.stringify(value)]);
+  if (blob.size <= ARTIFACT_BYTES) return blob;
+  const sizes = `${bytesText(blob.size)}; at most ${bytesText(ARTIFACT_BYTES)} are allowed`;
+  throw new BuildFailure("bundle_failed", `The bundle has ${sizes}.`);
 }
 
 /** Stores the source map, unless it is too large: only failures need it. */
