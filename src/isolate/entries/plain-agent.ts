@@ -2,7 +2,7 @@
 import { agentClass } from "../agent/agent.ts";
 import { FunctionEngine } from "../functions/function-engine.ts";
 import { isPlainFunction } from "../functions/plain-function.ts";
-import { exportedGraph, graphIds } from "../graphs.ts";
+import { exportedGraph, graphIds } from "../modules/graphs.ts";
 
 export const Agent = agentClass(graphIds, async (graph_id) => {
   const { value, description } = exportedGraph(graph_id);

@@ -1,7 +1,7 @@
 import { agentClass } from "../agent/agent.ts";
 import { FunctionEngine } from "../functions/function-engine.ts";
 import { isGenerator } from "../functions/plain-function.ts";
-import { exportedGraph, graphIds } from "../graphs.ts";
+import { exportedGraph, graphIds } from "../modules/graphs.ts";
 import { type Graph, openGraph } from "./langgraph.ts";
 import { LangGraphEngine } from "./langgraph-engine.ts";
 

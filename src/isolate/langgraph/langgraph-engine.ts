@@ -17,7 +17,7 @@ import type {
   ThreadSummary,
   UpdateCall,
 } from "../contract.ts";
-import { contextOf } from "../graphs.ts";
+import { contextOf } from "../modules/graphs.ts";
 import type { Outbox } from "../outbox.ts";
 import { langChainTracer } from "../tracing/langchain-tracer.ts";
 import { findStopsWithin, stopsBefore } from "./breakpoints.ts";

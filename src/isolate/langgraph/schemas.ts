@@ -1,6 +1,6 @@
 import { messagesStateReducer } from "@langchain/langgraph";
 import type { GraphSchemas } from "../contract.ts";
-import { fieldTypes } from "../graphs.ts";
+import { fieldTypes } from "../modules/graphs.ts";
 import type { Graph } from "./langgraph.ts";
 import { zodSchemas } from "./library.ts";
 
