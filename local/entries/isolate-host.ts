@@ -1,8 +1,8 @@
 // Runs in the process of a workspace: loads the isolates of its agents and forwards calls to them.
 import { WorkerEntrypoint } from "cloudflare:workers";
 import {
-  abandonFailedLoad,
   type IsolateCall,
+  leavingFailedLoads,
   openIsolate,
 } from "../../src/control-plane/deployments/isolate/isolate.ts";
 import type { TailProps } from "../../src/control-plane/deployments/logs/tail-lines.ts";
@@ -36,16 +36,10 @@ export class Isolate extends WorkerEntrypoint<HostEnv, IsolateCall> {
     return this.#call((agent) => agent.fetch(request));
   }
 
-  async #call<T>(work: (agent: Fetcher) => Promise<T>): Promise<T> {
+  #call<T>(work: (agent: Fetcher) => Promise<T>): Promise<T> {
     const { props } = this.ctx;
-    try {
-      const readCode = () => backend(this.env, props.ref).readCode(props.ref.secrets_version);
-      return await work(openIsolate(this.env.LOADER, props, readCode));
-    } catch (error) {
-      // Does nothing when the isolate has received its code: in this case the error is the agent's.
-      abandonFailedLoad(props.ref);
-      throw error;
-    }
+    const readCode = () => backend(this.env, props.ref).readCode(props.ref.secrets_version);
+    return leavingFailedLoads(props.ref, () => work(openIsolate(this.env.LOADER, props, readCode)));
   }
 }
 

@@ -21,6 +21,9 @@ export interface TcpEgress {
   openTcp(address: string, isSecure: boolean): Promise<TcpSession>;
 }
 
+/** Begins the error that calls throw after a module of the agent did not load. */
+export const LOAD_FAILED = "The agent could not be loaded:";
+
 /** The binding of an isolate that is its `TcpEgress`. */
 export const TCP_BINDING = "HEDDLE_TCP";
 

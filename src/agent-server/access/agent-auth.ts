@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { parseAnswer } from "../../control-plane/deployments/isolate/agent-answers.ts";
 import {
-  abandonFailedLoad,
   agentIsolate,
+  leavingFailedLoads,
 } from "../../control-plane/deployments/isolate/isolate.ts";
 import type { AuthEntrypoint, AuthResult } from "../../isolate/auth-contract.ts";
 import type { Access } from "../../shared/context.ts";
@@ -45,7 +45,7 @@ export async function callIsolate<T>(
 }
 
 /**
- * Calls the isolate. After a failure of an isolate that has not read its code, the next call loads another one.
+ * Calls the isolate. After a failure of an isolate that could not load, the next call loads another one.
  * @throws AppError `unavailable` for an old revision that does not have the call
  */
 export async function withIsolateErrors<T>(
@@ -53,9 +53,8 @@ export async function withIsolateErrors<T>(
   call: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await call();
+    return await leavingFailedLoads(revision, call);
   } catch (error) {
-    abandonFailedLoad(revision);
     throw lacksEntrypoint(error) ? revisionTooOld(error) : error;
   }
 }

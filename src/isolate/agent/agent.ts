@@ -18,13 +18,14 @@ import type {
   UpdateCall,
 } from "../contract.ts";
 import { sendable } from "../message-size.ts";
+import { LoadError } from "../modules/agent-module.ts";
 import { Outbox } from "../outbox.ts";
 import { isTracingOff } from "../tracing/run-tracer.ts";
 import { toWire } from "../wire.ts";
 import { AgentCode } from "./agent-code.ts";
 import { answer } from "./answer.ts";
 import { assertAuth } from "./auth.ts";
-import { type OpenEngine, opener } from "./engine.ts";
+import { type Engine, type OpenEngine, opener } from "./engine.ts";
 import { assertApp } from "./http-app.ts";
 import { runInContext } from "./run-graph.ts";
 
@@ -34,11 +35,7 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
   const read = (graph_id: string) => open({ graph_id }, "assistants.read");
   return class Agent extends AgentCode implements AgentEntrypoint {
     async describe(): Promise<Answer<GraphDescription[]>> {
-      return answer(this.ctx, () => {
-        assertAuth();
-        assertApp();
-        return Promise.all(graphIds().map(async (id) => (await read(id)).describe()));
-      });
+      return answer(this.ctx, () => describeAll(graphIds(), read));
     }
 
     async drawGraph(call: DrawCall): Promise<Answer<string>> {
@@ -94,4 +91,18 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
       });
     }
   };
+}
+
+async function describeAll(
+  ids: string[],
+  read: (graph_id: string) => Promise<Engine>,
+): Promise<GraphDescription[]> {
+  try {
+    await assertAuth();
+    await assertApp();
+    return await Promise.all(ids.map(async (id) => (await read(id)).describe()));
+  } catch (error) {
+    // A build shows what the module has thrown, and ends.
+    throw error instanceof LoadError ? error.cause : error;
+  }
 }

@@ -8,10 +8,8 @@ import type {
   WireRequest,
 } from "../auth-contract.ts";
 import { failureText, toFailure } from "../failure.ts";
+import { type AgentModule, LoadError, loadModule } from "../modules/agent-module.ts";
 import { toFilters } from "./auth-filters.ts";
-
-/** Export of the agent that langgraph.json names beside its graphs. */
-export type AuthExport = { module: Record<string, unknown>; export_name: string };
 
 type Handler = (value: Record<string, unknown>) => unknown;
 
@@ -40,14 +38,14 @@ class Forbidden extends Error {
 const HANDLER_FAILED: AuthRefusal = { status: 500, message: "Internal Server Error", headers: [] };
 
 /** @throws Error, for the log of the build, when the configured `Auth` is missing or does not authenticate */
-export function assertAuth() {
-  if (auth) authenticator(handlersOf(auth));
+export async function assertAuth(): Promise<void> {
+  if (auth) authenticator(await handlersOf(auth));
 }
 
 export function authenticateRequest(request: WireRequest): Promise<AuthResult<AuthUser>> {
   return toResult("authenticate", async () => {
     const { url, method, headers } = request;
-    const authenticate = authenticator(handlers());
+    const authenticate = authenticator(await handlers());
     return toUser(await authenticate(new Request(url, { method, headers })));
   });
 }
@@ -57,7 +55,7 @@ export function authorize(call: AuthCall): Promise<AuthResult<AuthVerdict>> {
   const { resource, action, value, user } = call;
   const event = `${resource}:${action}`;
   return toResult(event, async () => {
-    const { callbacks = {} } = handlers();
+    const { callbacks = {} } = await handlers();
     const name = [event, resource, `*:${action}`, "*"].find((key) => Object.hasOwn(callbacks, key));
     const handler = name === undefined ? undefined : callbacks[name];
     if (!handler) return { value, filters: null };
@@ -71,18 +69,19 @@ export function authorize(call: AuthCall): Promise<AuthResult<AuthVerdict>> {
   });
 }
 
-function handlers(): Handlers {
+async function handlers(): Promise<Handlers> {
   if (!auth) throw new Error("langgraph.json of this revision names no auth.");
   return handlersOf(auth);
 }
 
-function handlersOf({ module, export_name }: AuthExport): Handlers {
-  const value = module[export_name];
+async function handlersOf(exported: AgentModule): Promise<Handlers> {
+  const module = await loadModule(exported);
+  const value = module[exported.export_name];
   if (typeof value === "object" && value !== null && "~handlerCache" in value) {
     return (value["~handlerCache"] ?? {}) as Handlers;
   }
   const known = Object.keys(module).join(", ") || "none";
-  const text = `auth.path: its module has no Auth of @langchain/langgraph-sdk/auth as "${export_name}" (it exports: ${known}).`;
+  const text = `auth.path: its module has no Auth of @langchain/langgraph-sdk/auth as "${exported.export_name}" (it exports: ${known}).`;
   throw new Error(text);
 }
 
@@ -118,6 +117,7 @@ async function toResult<T>(what: string, work: () => Promise<T>): Promise<AuthRe
   try {
     return { ok: true, value: await work() };
   } catch (error) {
+    if (error instanceof LoadError) throw error;
     return { ok: false, refusal: toRefusal(what, error) };
   }
 }

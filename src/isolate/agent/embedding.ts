@@ -1,15 +1,11 @@
 import { store } from "heddle:graphs";
+import { type AgentModule, loadModule } from "../modules/agent-module.ts";
 import type { EmbedCall, EmbeddingResult, IndexChoice } from "../store-contract.ts";
 import { textsAt } from "./text-paths.ts";
 
 /** `store` of langgraph.json, written by the builder. */
 export type EmbeddingSettings = {
-  index: {
-    module: Record<string, unknown>;
-    export_name: string;
-    dims: number;
-    fields: string[];
-  } | null;
+  index: (AgentModule & { dims: number; fields: string[] }) | null;
   ttl: { default_ms: number | null; refresh_on_read: boolean };
 };
 
@@ -45,21 +41,23 @@ function textsOf(value: string, index: IndexChoice): string[] {
 }
 
 async function embedTexts(texts: string[]): Promise<Float32Array[]> {
-  const made = await embedder().embedDocuments(texts);
+  const { embedDocuments } = await embedder();
+  const made = await embedDocuments(texts);
   if (Array.isArray(made) && made.length === texts.length) return made.map(toVector);
   const count = Array.isArray(made) ? `${made.length} vectors` : typeof made;
   throw new Error(`the function was given ${texts.length} texts and returned ${count}.`);
 }
 
 async function embedQuery(query: string): Promise<Float32Array | null> {
-  const { embedQuery: own } = embedder();
+  const { embedQuery: own } = await embedder();
   if (own) return toVector(await own(query));
   return (await embedTexts([query]))[0] ?? null;
 }
 
-function embedder(): Embeddings {
-  const { module, export_name } = settings();
-  const value = module[export_name];
+async function embedder(): Promise<Embeddings> {
+  const index = settings();
+  const module = await loadModule(index);
+  const value = module[index.export_name];
   if (typeof value === "function") return { embedDocuments: value as EmbedTexts };
   if (isEmbeddings(value)) {
     return {
@@ -69,7 +67,7 @@ function embedder(): Embeddings {
   }
   const known = Object.keys(module).join(", ") || "none";
   throw new Error(
-    `its module has no function or Embeddings "${export_name}" (it exports: ${known}).`,
+    `its module has no function or Embeddings "${index.export_name}" (it exports: ${known}).`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { app } from "heddle:graphs";
 import type { AuthUser } from "../auth-contract.ts";
 import type { Server } from "../environment-contract.ts";
+import { loadModule } from "../modules/agent-module.ts";
 
 /** Context of a request. A symbol hides it from the app's own code. */
 type Call = { builtin: Server; user: AuthUser | null };
@@ -34,8 +35,8 @@ const parsed = new WeakMap<HonoRequest, Promise<unknown>>();
 let wrapped: Hono | null = null;
 
 /** @throws Error, for the log of the build, when `http.app` is not an app */
-export function assertApp() {
-  if (app) openApp();
+export async function assertApp(): Promise<void> {
+  if (app) await openApp();
 }
 
 /** Calls the agent's own app. The agent server answers requests for which the app has no route. */
@@ -45,11 +46,13 @@ export async function serveApp(
   env: object,
   ctx: ExecutionContext,
 ): Promise<Response> {
-  return openApp().fetch(request, { ...env, [CALL]: call }, ctx);
+  const opened = await openApp();
+  return opened.fetch(request, { ...env, [CALL]: call }, ctx);
 }
 
-function openApp(): Hono {
-  wrapped ??= wrap(ownApp());
+async function openApp(): Promise<Hono> {
+  const own = await ownApp();
+  wrapped ??= wrap(own);
   return wrapped;
 }
 
@@ -110,14 +113,14 @@ function callOf({ env }: HonoContext): Call {
   throw new Error("http.app: its environment was replaced by a middleware.");
 }
 
-function ownApp(): Hono {
+async function ownApp(): Promise<Hono> {
   if (!app) throw new Error("langgraph.json of this revision names no http.app.");
-  const { module, export_name } = app;
-  const value = module[export_name];
+  const module = await loadModule(app);
+  const value = module[app.export_name];
   if (isHono(value)) return value;
   const known = Object.keys(module).join(", ") || "none";
   throw new Error(
-    `http.app: its module has no Hono app as "${export_name}" (it exports: ${known}).`,
+    `http.app: its module has no Hono app as "${app.export_name}" (it exports: ${known}).`,
   );
 }
 

@@ -9,6 +9,7 @@ import {
   messageBytes,
   StateLimitError,
 } from "../message-size.ts";
+import { LoadError } from "../modules/agent-module.ts";
 import { Outbox } from "../outbox.ts";
 import { Call } from "../tcp/calls.ts";
 import { isTracingOff, RunTracer } from "../tracing/run-tracer.ts";
@@ -122,6 +123,8 @@ async function attempt(work: () => Promise<void>) {
     await work();
     return { failure: null, is_timeout: false };
   } catch (error) {
+    // Another isolate repeats the attempt.
+    if (error instanceof LoadError) throw error;
     return { failure: toFailure(error), is_timeout: error instanceof RunTimeoutError };
   }
 }

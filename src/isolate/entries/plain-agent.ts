@@ -5,7 +5,7 @@ import { isPlainFunction } from "../functions/plain-function.ts";
 import { exportedGraph, graphIds } from "../modules/graphs.ts";
 
 export const Agent = agentClass(graphIds, async (graph_id) => {
-  const { value, description } = exportedGraph(graph_id);
+  const { value, description } = await exportedGraph(graph_id);
   if (isPlainFunction(value)) return new FunctionEngine(graph_id, value, description);
   throw new Error(
     `Graph "${graph_id}" is neither a function nor a LangGraph graph. Export an async function or ` +

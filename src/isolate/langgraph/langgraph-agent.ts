@@ -12,7 +12,7 @@ import { LangGraphEngine } from "./langgraph-engine.ts";
 export function langGraphAgent(adapt = (graph: Graph) => graph) {
   // A plain function of a LangGraph project is a graph factory, as in LangGraph's servers.
   return agentClass(graphIds, async (graph_id, config, runtime) => {
-    const { value, description } = exportedGraph(graph_id);
+    const { value, description } = await exportedGraph(graph_id);
     if (isGenerator(value)) return new FunctionEngine(graph_id, value, description);
     const graph = await openGraph(graph_id, value, config, runtime);
     return new LangGraphEngine(graph_id, adapt(graph), description);

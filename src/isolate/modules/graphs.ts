@@ -1,9 +1,8 @@
 import { graphs as exported, types } from "heddle:graphs";
+import { type AgentModule, loadModule } from "./agent-module.ts";
 
 /** A graph of langgraph.json in the module `heddle:graphs`, which the builder writes. */
-export type ExportedGraph = {
-  module: Record<string, unknown>;
-  export_name: string;
+export type ExportedGraph = AgentModule & {
   description: string | null;
   /** JSON Schema of the context, read from the source where LangGraph keeps none. */
   context?: Record<string, unknown> | null;
@@ -20,14 +19,18 @@ export function graphIds(): string[] {
   return Object.keys(exported);
 }
 
-export function exportedGraph(graph_id: string): { value: unknown; description: string | null } {
+/** @throws LoadError */
+export async function exportedGraph(
+  graph_id: string,
+): Promise<{ value: unknown; description: string | null }> {
   const entry = exported[graph_id];
   if (!entry) {
     throw new Error(`This revision has no graph "${graph_id}"; it has ${graphIds().join(", ")}.`);
   }
-  const value = entry.module[entry.export_name];
+  const module = await loadModule(entry);
+  const value = module[entry.export_name];
   if (value === undefined || value === null) {
-    const known = Object.keys(entry.module).join(", ") || "none";
+    const known = Object.keys(module).join(", ") || "none";
     throw new Error(
       `Graph "${graph_id}": the module has no export "${entry.export_name}" (it exports: ${known}).`,
     );

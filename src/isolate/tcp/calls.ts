@@ -36,7 +36,7 @@ const stopInterval = globalThis.clearInterval;
 
 /**
  * Call in which code runs. `isOwn`: the code is a part of the call's own work, and not a module's code that outlives
- * the call, such as a timer of a pool. Absent while modules load.
+ * the call, such as a timer of a pool. Absent while the isolate starts.
  */
 type Position = { call: Call; isOwn: boolean };
 
@@ -51,6 +51,8 @@ const serving = new Set<Call>();
 const disconnected: OwnSocket[] = [];
 /** Call that has not begun. It collects work while no call is live. `Call.begin` starts it as the next call. */
 let coming: Call | null = null;
+/** Runs code outside of all async contexts of calls. */
+const outside = AsyncLocalStorage.snapshot();
 /** Number of calls that notify owners of sockets now. A call that begins lets them go first. */
 let notifying = 0;
 
@@ -105,6 +107,17 @@ export class Call implements LiveCall {
 
   #runForModule<T>(work: () => T): T {
     return position.run({ call: this, isOwn: false }, work);
+  }
+
+  /**
+   * Loads modules in the current call: they outlive it, so they are not a part of its work, and have none of its async
+   * contexts. The load continues when the caller has disconnected.
+   */
+  static load<T>(load: () => Promise<T>): Promise<T> {
+    const call = Call.current;
+    const loading = outside(() => call.#runForModule(load));
+    waitUntil(loading.catch(() => {}));
+    return loading;
   }
 
   /**

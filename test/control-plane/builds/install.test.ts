@@ -161,13 +161,11 @@ test("names of graphs and files cannot break out of the generated module", () =>
     graphsModule({ graphs, env: {}, store, auth: null, app: null, ui, raw: {} }).split("\n"),
   ).toEqual([
     'import "heddle:globals";',
-    'import * as g0 from "/x\\"; evil(); \\"";',
     'export const types = JSON.parse("{}");',
     "export const graphs = {",
-    '  "a\\"b": { module: g0, "export_name":"g","description":"line\\nbreak","context":null },',
+    '  "a\\"b": { load: () => import("/x\\"; evil(); \\""), "export_name":"g","description":"line\\nbreak","context":null },',
     "};",
-    'import * as embedding from "/\\"; evil(); \\"";',
-    'export const store = { index: { module: embedding, "export_name":"\\"e","dims":2,"fields":["\\"f"] }, ' +
+    'export const store = { index: { load: () => import("/\\"; evil(); \\""), "export_name":"\\"e","dims":2,"fields":["\\"f"] }, ' +
       'ttl: {"default_ms":null,"refresh_on_read":true} };',
     "export const auth = null;",
     "export const app = null;",

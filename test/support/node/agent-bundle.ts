@@ -21,8 +21,8 @@ export function bundleHostileAgent(): Promise<string> {
 export function bundleFrozenAgent(): Promise<string> {
   const agent = [
     `import ${JSON.stringify(resolve("src/isolate/entries/globals.ts"))};`,
-    `import * as module from ${JSON.stringify(resolve("test/fixtures/artifacts/agent.ts"))};`,
-    `export const graphs = { frozen: { module, export_name: "frozen", description: null } };`,
+    `const load = ${loadText("test/fixtures/artifacts/agent.ts")};`,
+    `export const graphs = { frozen: { load, export_name: "frozen", description: null } };`,
     "export const [auth, app, types] = [null, null, {}];",
     "export const store = { index: null, ttl: { default_ms: null, refresh_on_read: true } };",
   ];
@@ -31,24 +31,25 @@ export function bundleFrozenAgent(): Promise<string> {
 
 async function bundleGraphs(module: string, names: string[]): Promise<string> {
   const entries = names.map(
-    (name) => `${name}: { module, export_name: "${name}", description: null }`,
+    (name) => `${name}: { load, export_name: "${name}", description: null }`,
   );
   const { dims, fields } = TEST_STORE.index;
-  const index = `{ module: embedding, export_name: "embed", ...${JSON.stringify({ dims, fields })} }`;
+  const index = `{ load: ${loadText("test/fixtures/agents/embed.ts")}, export_name: "embed", ...${JSON.stringify({ dims, fields })} }`;
   const store = `{ index: ${index}, ttl: { default_ms: null, refresh_on_read: true } }`;
   const types = stateTypes([await readFile(module, "utf8")]);
   return bundle([
     `import ${JSON.stringify(resolve("src/isolate/entries/globals.ts"))};`,
-    `import * as module from ${JSON.stringify(module)};`,
-    `import * as embedding from ${JSON.stringify(resolve("test/fixtures/agents/embed.ts"))};`,
-    `import * as authModule from ${JSON.stringify(resolve("test/fixtures/agents/auth.ts"))};`,
-    `export const auth = { module: authModule, export_name: "auth" };`,
-    `import * as appModule from ${JSON.stringify(resolve("test/fixtures/agents/app.ts"))};`,
-    `export const app = { module: appModule, export_name: "app" };`,
+    `const load = ${loadText(module)};`,
+    `export const auth = { load: ${loadText("test/fixtures/agents/auth.ts")}, export_name: "auth" };`,
+    `export const app = { load: ${loadText("test/fixtures/agents/app.ts")}, export_name: "app" };`,
     `export const graphs = { ${entries.join(", ")} };`,
     `export const store = ${store};`,
     `export const types = ${JSON.stringify(types)};`,
   ]);
+}
+
+function loadText(path: string): string {
+  return `() => import(${JSON.stringify(resolve(path))})`;
 }
 
 /** `agent`: lines of the module `heddle:graphs`. */

@@ -1,6 +1,6 @@
 import {
-  abandonFailedLoad,
   agentIsolate,
+  leavingFailedLoads,
 } from "../../../control-plane/deployments/isolate/isolate.ts";
 import type { AgentEntrypoint } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
@@ -16,18 +16,13 @@ export function agentOf(env: Env, revision: IsolateRef): AgentEntrypoint {
   return agentIsolate(env, revision) as unknown as AgentEntrypoint;
 }
 
-/** Calls the agent. When the call fails and the isolate has not read its code yet, the next call uses a new isolate. */
-export async function callAgent<T>(
+/** Calls the agent. When the call fails because the isolate could not load, the next call uses a new isolate. */
+export function callAgent<T>(
   env: Env,
   revision: IsolateRef,
   call: (agent: AgentEntrypoint) => Promise<T>,
 ): Promise<T> {
-  try {
-    return await call(agentOf(env, revision));
-  } catch (error) {
-    abandonFailedLoad(revision);
-    throw error;
-  }
+  return leavingFailedLoads(revision, () => call(agentOf(env, revision)));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { TCP_BINDING } from "../../../isolate/environment-contract.ts";
+import { LOAD_FAILED, TCP_BINDING } from "../../../isolate/environment-contract.ts";
 import { decodeBytes } from "../../../shared/crypto/encoding.ts";
 import { type Artifact, CONTRACT } from "../../builds/contract.ts";
 import { LINE_MARK, type TailProps } from "../logs/tail-lines.ts";
@@ -113,12 +113,27 @@ function toRef({ deployment_id, revision_id, secrets_version, quarantine }: Isol
   return quarantine === undefined ? ref : { ...ref, quarantine };
 }
 
-/** Gives the isolate a new name for the next call, unless its code was read. */
-export function abandonFailedLoad(ref: IsolateRef): void {
+/** Makes a call of an isolate. When its code was not read, or its modules did not load, the next call uses a new one. */
+export async function leavingFailedLoads<T>(ref: IsolateRef, call: () => Promise<T>): Promise<T> {
+  const name = nameOf(ref);
+  try {
+    return await call();
+  } catch (error) {
+    if (!codeDelivered.has(name) || isFailedLoad(error)) abandon(ref, name);
+    throw error;
+  }
+}
+
+/** Gives an isolate a new name for the next call, unless another call has done so. */
+function abandon(ref: IsolateRef, name: string): void {
   // The name of a quarantine is used for one attempt.
-  if (ref.quarantine !== undefined || codeDelivered.has(nameOf(ref))) return;
+  if (ref.quarantine !== undefined || name !== nameOf(ref)) return;
   const key = keyOf(ref);
   abandonedLoads.set(key, (abandonedLoads.get(key) ?? 0) + 1);
+}
+
+function isFailedLoad(error: unknown): boolean {
+  return error instanceof Error && error.message.includes(LOAD_FAILED);
 }
 
 function nameOf(ref: IsolateRef): string {
