@@ -1,5 +1,5 @@
-// Bundles the code that runs beside every agent: one text for each kind of agent, and the globals. The builder bundles
-// it with the agent's code.
+// Bundles the code that runs beside every agent: one text for each kind of agent, the globals, and a replacement of
+// Ajv. The builder bundles it with the agent's code.
 import { join, relative } from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 
@@ -20,7 +20,7 @@ const shareGlobals: Plugin = {
 export async function buildIsolate(outdir: string) {
   const agents = ["langgraph-agent", "early-langgraph-agent", "plain-agent"];
   await Promise.all([
-    buildEntries(["globals"], { outdir }),
+    buildEntries(["globals", "ajv"], { outdir }),
     buildEntries(agents, { outdir, plugins: [shareGlobals] }),
   ]);
 }

@@ -37,7 +37,7 @@ export async function buildBuilderModules(): Promise<void> {
     runStep({
       name: "isolate",
       inputs: ["scripts/build/isolate.ts", "src/isolate/**/*.ts", "package-lock.json"],
-      outputs: ["langgraph-agent", "early-langgraph-agent", "plain-agent", "globals"].map(
+      outputs: ["langgraph-agent", "early-langgraph-agent", "plain-agent", "globals", "ajv"].map(
         (n) => `dist/isolate/${n}.txt`,
       ),
       run: async () => (await import("./isolate.ts")).buildIsolate("dist/isolate"),

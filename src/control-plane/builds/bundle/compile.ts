@@ -35,6 +35,8 @@ const MAX_LOGGED = 20;
 const ZOD_SCHEMA = "@langchain/langgraph/zod/schema";
 /** Replaces `cloudflare:sockets` in agents (see `REPLACED` of plugin.ts). */
 const SOCKETS = 'export { connect } from "heddle:globals";';
+/** Adds no formats: the replacement of Ajv has them. */
+const AJV_FORMATS = "export default (ajv) => ajv;";
 const TYPES_CUT =
   `The types of the state are too large to describe in full: at most ${TYPE_LIMITS.nodes_per_type} nodes of one type, ` +
   `${TYPE_LIMITS.nodes} in total, and ${bytesText(TYPE_LIMITS.source)} of TypeScript are read. ` +
@@ -125,6 +127,8 @@ function pluginOptions(
       },
       "heddle:globals": { text: HARNESS.globals, directory: "/" },
       "heddle:sockets": { text: SOCKETS, directory: "/" },
+      "heddle:ajv": { text: HARNESS.ajv, directory: "/" },
+      "heddle:ajv-formats": { text: AJV_FORMATS, directory: "/" },
       "heddle:graphs": { text: graphs, directory: "/" },
       ...(lacksZodSchema(dependencies) && { [ZOD_SCHEMA]: { text: "export {};", directory: "/" } }),
     },

@@ -50,6 +50,12 @@ const LEFT_OUT = "left-out";
 const REQUIRES = "requires";
 /** Modules of the runtime, with the modules that replace them in agents. */
 const REPLACED: Record<string, string> = { "cloudflare:sockets": "heddle:sockets" };
+const MCP_SDK = /\/node_modules\/@modelcontextprotocol\/sdk\//;
+/** Packages of the MCP SDK, with the modules that replace them there: they generate code from text. */
+const REPLACED_IN_MCP: Record<string, string> = {
+  ajv: "heddle:ajv",
+  "ajv-formats": "heddle:ajv-formats",
+};
 
 /** esbuild has no file system: it reads only through this plugin. */
 export function heddlePlugin(options: PluginOptions): Plugin {
@@ -93,10 +99,11 @@ function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveRe
 /** Resolves modules that are in neither the source nor a package. @returns `null` for others */
 function ownModule(
   { virtual, isShared }: PluginOptions,
-  { path, namespace }: OnResolveArgs,
+  { path, namespace, importer }: OnResolveArgs,
   directory: string,
 ): OnResolveResult | null {
-  const name = namespace === "file" ? (REPLACED[path] ?? path) : path;
+  const replaced = { ...REPLACED, ...(MCP_SDK.test(importer) && REPLACED_IN_MCP) };
+  const name = namespace === "file" ? (replaced[path] ?? path) : path;
   if (name in virtual) return { path: name, namespace: "heddle" };
   if (isShared?.(path)) return { path, external: true };
   if (path.startsWith(ESM_STUB)) {

@@ -1,5 +1,6 @@
 import wasm from "esbuild-wasm/esbuild.wasm";
 import build from "../../../../dist/build-isolate/build.txt";
+import ajv from "../../../../dist/isolate/ajv.txt";
 import early_langgraph_agent from "../../../../dist/isolate/early-langgraph-agent.txt";
 import globals from "../../../../dist/isolate/globals.txt";
 import langgraph_agent from "../../../../dist/isolate/langgraph-agent.txt";
@@ -26,6 +27,7 @@ const CPU_LIMIT_MS = 120_000;
 const MODULES = {
   "build.js": build,
   "esbuild.wasm": wasm,
+  "ajv.txt": { text: ajv },
   "early-langgraph-agent.txt": { text: early_langgraph_agent },
   "globals.txt": { text: globals },
   "langgraph-agent.txt": { text: langgraph_agent },
