@@ -4,6 +4,7 @@ import type { BuildLog } from "../build-log.ts";
 import { type AgentConfig, type Artifact, type ArtifactModule, CONTRACT } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { QUOTED_BYTES } from "../limits.ts";
+import { dependencyNames } from "../locks/install-tree.ts";
 import type { Dependencies } from "../packages/dependencies.ts";
 import { HARNESS } from "../packages/embedded.ts";
 import type { Installer } from "../packages/install.ts";
@@ -101,7 +102,7 @@ function withSources(json: string, tree: Tree): SourceMap {
 
 /** Returns options that fill `used` with the imported prebuilt files, and `wasm` with WebAssembly modules by path. */
 function pluginOptions(
-  { tree, dependencies, installer, tsconfig }: CompileInput,
+  { tree, project, dependencies, installer, tsconfig }: CompileInput,
   graphs: string,
   used: Set<string>,
   wasm: Record<string, ArtifactModule>,
@@ -139,6 +140,7 @@ function pluginOptions(
       return `.${path}`;
     },
     loaders: AGENT_LOADERS,
+    dependencies: dependencyNames(project.manifest ?? {}),
     missing: new Set(),
   };
 }

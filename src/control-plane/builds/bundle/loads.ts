@@ -1,7 +1,7 @@
 import type { Loader, OnLoadArgs, OnLoadResult } from "esbuild-wasm";
 import { directoryOf } from "../paths.ts";
 import { type Disk, splitPackagePath } from "../resolve/disk.ts";
-import { REQUIRE_PREFIX, requireModule } from "./requires.ts";
+import { bundleComputedImports, REQUIRE_PREFIX, requireModule } from "./requires.ts";
 import { warningsOfSource, withOwnNames } from "./source-text.ts";
 
 export type LoadOptions = {
@@ -10,6 +10,8 @@ export type LoadOptions = {
   virtual: Record<string, { text: string; directory: string }>;
   /** esbuild's loaders of the files that the bundle can hold, by extension. */
   loaders: Record<string, Loader>;
+  /** Packages that the project names as its dependencies. */
+  dependencies: readonly string[];
   /** Compiles a style sheet before the bundler reads it. */
   styles?: (css: string, directory: string) => Promise<string>;
 };
@@ -76,19 +78,20 @@ export function extensionOf(path: string): string {
 }
 
 export function loadFile(
-  { disk, loaders, styles }: LoadOptions,
+  { disk, loaders, styles, dependencies }: LoadOptions,
   { path, with: attributes }: OnLoadArgs,
 ): OnLoadResult | Promise<OnLoadResult> {
   const loader = ATTRIBUTE_LOADERS[attributes?.type ?? ""] ?? loaders[extensionOf(path)] ?? "js";
   const contents = disk.read(path) ?? "";
   if (loader === "css" && styles) return loadStyles(path, contents, styles);
-  return /^[jt]sx?$/.test(loader) ? loadScript(path, contents, loader) : { contents, loader };
+  if (!/^[jt]sx?$/.test(loader)) return { contents, loader };
+  const text = typeof contents === "string" ? contents : new TextDecoder().decode(contents);
+  if (splitPackagePath(path) === null) return loadSource(path, text, loader);
+  return { contents: withOwnNames(path, bundleComputedImports(text, dependencies)), loader };
 }
 
-function loadScript(path: string, bytes: Uint8Array | string, loader: Loader): OnLoadResult {
-  const text = typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes);
+function loadSource(path: string, text: string, loader: Loader): OnLoadResult {
   const contents = withOwnNames(path, text);
-  if (splitPackagePath(path) !== null) return { contents, loader };
   const warnings = warningsOfSource(path, text);
   // Unlike compiled packages, sources may have JSX in .js files.
   return { contents, loader: loader === "js" ? "jsx" : loader, warnings };

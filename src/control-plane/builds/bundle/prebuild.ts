@@ -44,6 +44,7 @@ export async function prebuildPackage(
       providedModule: (specifier) => `./${entryFile(specifier)}`,
       virtual: {},
       loaders: AGENT_LOADERS,
+      dependencies: [],
       missing: new Set(),
     }),
   );

@@ -2,6 +2,8 @@ import { isBuiltin } from "../resolve/builtins.ts";
 
 /** Matches `createRequire(import.meta.url)`. Bundlers add a suffix of up to nine characters to the name. */
 const CALL = /[cC]reateRequire[\w$]{0,9}\(\s{0,9}import\.meta\.(?:url|filename)\s{0,9}\)/;
+/** Matches the beginning of `import(name)` and `import(config.name)`. */
+const COMPUTED_IMPORT = /(?<![\w$.])import\((?=\s{0,9}[A-Za-z_$][\w$.]{0,200}\s{0,9}\))/g;
 const DECLARATIONS = ["const ", "let ", "var "];
 /** Characters before the call in which its declaration begins. */
 const MAX_DECLARATION = 500;
@@ -36,6 +38,22 @@ export function requireModule(name: string): string {
   );
   return `const files = {${entries.join(",")}};
 module.exports = (own) => Object.assign((id) => (Object.hasOwn(files, id) ? files[id]() : own(id)), own);`;
+}
+
+/**
+ * Makes computed imports of a package find the packages that its file names, if the project depends on them: LangChain
+ * imports the packages of models in this way. Others are not found, with the error of Node.js.
+ */
+export function bundleComputedImports(text: string, dependencies: readonly string[]): string {
+  if (text.search(COMPUTED_IMPORT) < 0) return text;
+  const named = dependencies.filter((name) => text.includes(`"${name}"`));
+  if (named.length === 0) return text;
+  const files = named.map((name) => `${JSON.stringify(name)}:()=>import(${JSON.stringify(name)})`);
+  const error = `Object.assign(new Error("Cannot find package '"+id+"'"),{code:"ERR_MODULE_NOT_FOUND"})`;
+  const find = `Object.hasOwn(files,id)?files[id]():Promise.reject(${error})`;
+  // No line is added, so that line numbers do not change. A hashbang must begin the file, and is a comment elsewhere.
+  const prelude = `const __heddle_import=((files)=>(id)=>${find})({${files.join(",")}});`;
+  return prelude + text.replace(/^#!/, "//").replaceAll(COMPUTED_IMPORT, "__heddle_import(");
 }
 
 /** @returns a pattern of calls with a computed path, which no build can resolve; `null` without `createRequire` */

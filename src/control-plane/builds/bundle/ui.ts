@@ -84,6 +84,7 @@ function pluginOptions(input: CompileInput, path: string): PluginOptions {
     providedModule: () => null,
     virtual: { [UI_ENTRY]: { text: uiModule(path), directory: dependencies.directory } },
     loaders: UI_LOADERS,
+    dependencies: [],
     styles: (css, directory) =>
       compileStyles(css, directory, () => scannedTexts(tree), styleReader(disk, resolve)),
     isShared: (specifier) =>
