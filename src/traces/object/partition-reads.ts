@@ -20,6 +20,9 @@ export type PartitionPage = ReadRuns & { next: Position | null; seq: number };
 export type PartitionPlan = Omit<ScanPlanQuery, "max_seq"> & { max_seq: number | null };
 export type PartitionScan = Omit<RowsQuery, "with_ids"> & { with_feedback: boolean };
 
+/** Limit of the feedback of a page, unless it has one run only. A message of RPC holds 32 MiB. */
+const MAX_FEEDBACK_BYTES = 8 * 1024 * 1024;
+
 /** Reads runs of a partition with their feedback. */
 export class PartitionReads {
   readonly #store: PartitionStore;
@@ -84,10 +87,15 @@ export class PartitionReads {
   scan({ with_feedback, ...query }: PartitionScan): ScannedRows {
     return this.read<ScannedRows>({ parts: [], next: null, annotations: null }, (reader) => {
       const with_ids = with_feedback && !this.#store.feedback.isEmpty;
-      const page = readPage(reader, { ...query, with_ids });
-      if (!with_ids) return { ...page, annotations: null };
-      const ids = page.parts.flatMap((part) => part.ids);
-      return { ...page, annotations: this.#feedbackOf(ids) };
+      if (!with_ids) return { ...readPage(reader, { ...query, with_ids }), annotations: null };
+      for (let { max_bytes } = query; ; ) {
+        const page = readPage(reader, { ...query, with_ids, max_bytes });
+        const ids = page.parts.flatMap((part) => part.ids);
+        const bytes = this.#store.feedback.bytesOf(ids);
+        if (bytes <= MAX_FEEDBACK_BYTES || ids.length === 1)
+          return { ...page, annotations: this.#feedbackOf(ids) };
+        max_bytes = Math.floor((max_bytes * MAX_FEEDBACK_BYTES) / bytes / 2);
+      }
     });
   }
 

@@ -19,6 +19,9 @@ export type KeptFields = Pick<FeedbackRow, "run_id" | "created_at">;
 /** Condition on feedback that extends the retention of its run's trace, which is the default. */
 const EXTENDS = "json_extract(body, '$.extend_trace_retention') IS NOT 0";
 
+/** Size of a statistic and a value in a message, with the names of their fields, without keys and values. */
+const ROW_BYTES = 250;
+
 /** Feedback with one row per id; a repeated id updates its row. */
 export class FeedbackTable {
   readonly #sql: SqlStorage;
@@ -133,6 +136,17 @@ export class FeedbackTable {
         JSON.stringify(run_ids),
       )
       .toArray();
+  }
+
+  /** Estimates the bytes of the statistics and values of runs in a message. */
+  bytesOf(run_ids: string[]): number {
+    return this.#sql
+      .exec<{ bytes: number }>(
+        `SELECT coalesce(sum(${ROW_BYTES} + 2 * length(key) + coalesce(length(${SHOWN_VALUE}), 0)), 0) AS bytes
+         FROM feedback WHERE run_id IN (SELECT value FROM json_each(?))`,
+        JSON.stringify(run_ids),
+      )
+      .one().bytes;
   }
 
   /** Counts text values by their beginning. Values that are numbers or objects are not counted. */
