@@ -7,7 +7,7 @@ import { advanceExport } from "../../src/exports/progress/advance.ts";
 import { planExport } from "../../src/exports/progress/plan.ts";
 import { spawnWindows } from "../../src/exports/progress/schedule.ts";
 import type { BulkExport } from "../../src/exports/schema.ts";
-import { bulk_exports, type ExportRow } from "../../src/exports/table.ts";
+import { bulk_export_files, bulk_exports, type ExportRow } from "../../src/exports/table.ts";
 import { database } from "../../src/shared/context.ts";
 import { newId } from "../../src/shared/storage/ids.ts";
 import { toIso } from "../../src/shared/times.ts";
@@ -340,6 +340,39 @@ test("late rows of a window that is cancelled after its successor was planned ar
   expect(await filesOf(id, 2)).toEqual({});
   expect(await filesOf(id, 3)).toEqual({ [lateFile(0)]: 2 });
   expect(await filesOf(id, 4)).toEqual({});
+});
+
+test("late rows of a file that failed are in the window after a cancelled one", async () => {
+  const project_id = await given(ours, { from: noon(0), count: 3 });
+  const { id } = await scheduled(project_id, { late_rows: true });
+  await spawnWindows(env, due(0));
+  await filesOf(id, 0);
+  await given(ours, { from: noon(0), count: 2, project_id });
+  await spawnWindows(env, due(2));
+  const second = await windowAt(id, 1);
+  await planExport(env, second);
+  const isOfSecond = eq(bulk_export_files.bulk_export_id, second.id);
+  await db.update(bulk_export_files).set({ status: "FAILED" }).where(isOfSecond);
+  expect(await cancel(ours, second.id)).toMatchObject({ body: { status: "CANCELLED" } });
+  expect(await filesOf(id, 2)).toEqual({ [lateFile(0)]: 2 });
+});
+
+test("a second plan of a cancelled window changes nothing", async () => {
+  const project_id = await given(ours, { from: noon(0), count: 3 });
+  const { id } = await scheduled(project_id, { late_rows: true });
+  await spawnWindows(env, due(0));
+  await filesOf(id, 0);
+  await spawnWindows(env, due(2));
+  await cancel(ours, (await windowAt(id, 1)).id);
+  const second = await windowAt(id, 1);
+  await planExport(env, second);
+  const { watermarks } = await windowAt(id, 1);
+  await given(ours, { from: noon(0), count: 2, project_id });
+  await planExport(env, second);
+  expect((await windowAt(id, 1)).watermarks).toEqual(watermarks);
+  const files = await db.$count(bulk_export_files, eq(bulk_export_files.bulk_export_id, second.id));
+  expect(files).toBe(0);
+  expect(await filesOf(id, 2)).toEqual({ [lateFile(0)]: 2 });
 });
 
 test("a window that failed before its plan has all its rows after a retry", async () => {

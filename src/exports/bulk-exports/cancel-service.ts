@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { inWorkspace, ownRow } from "../../shared/storage/sql.ts";
+import { DATABASE_TIME, inWorkspace, ownRow } from "../../shared/storage/sql.ts";
 import { assertMayExport } from "../access.ts";
 import { sendExports } from "../messages.ts";
 import type { BulkExport } from "../schema.ts";
@@ -15,7 +15,8 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
   const row = await findExport(ctx, id);
   if (row.status === "CANCELLED") return toSingleBulkExport(ctx, row);
   const now = new Date().toISOString();
-  const ended = { status: "CANCELLED", updated_at: now, finished_at: now } as const;
+  // The time of the commit by the clock of the database: plans of later windows compare theirs with it.
+  const ended = { status: "CANCELLED", updated_at: now, finished_at: DATABASE_TIME } as const;
   // A schedule has nothing to clean up: only its windows upload files.
   const cleaned_at = row.interval_hours !== null && row.end_us === null ? now : null;
   const mayEnd = (["CREATED", "RUNNING", "INTERVAL_SCHEDULED"] as const).filter(isCancellable);

@@ -13,6 +13,9 @@ type LateScan = {
   max_seqs: Record<string, number>;
 };
 
+/** Statuses of files of a cancelled window whose rows are in no bucket. */
+const UNWRITTEN = ["CANCELLED", "FAILED"] as const;
+
 /** `taken`: ids of the files of cancelled windows whose rows are in this plan. */
 type LatePlan = ScanPlan & { taken: string[] };
 
@@ -59,7 +62,8 @@ async function windowBefore(ctx: Context, row: ExportRow): Promise<ExportRow | u
 }
 
 /**
- * Returns the late files of cancelled windows that no other window has taken. With a table, also returns completed files:
+ * Returns the late files of cancelled windows that no other window has taken, also failed ones: a cancelled window is not
+ * retried. With a table, also returns completed files:
  * the table has no rows of a cancelled window. Omits the files of a window when a later window was planned after the
  * cancellation: that window took the files, or an earlier version of Heddle scanned their rows again.
  */
@@ -89,7 +93,7 @@ async function leftByCancelled(
         eq(bulk_exports.status, "CANCELLED"),
         inArray(
           bulk_export_files.status,
-          row.table_format === null ? ["CANCELLED"] : ["CANCELLED", "COMPLETED"],
+          row.table_format === null ? UNWRITTEN : [...UNWRITTEN, "COMPLETED"],
         ),
         isNull(bulk_export_files.run_id),
         gt(bulk_export_files.rows_planned, 0),

@@ -1,8 +1,9 @@
-import { and, asc, eq, isNotNull, isNull, lt } from "drizzle-orm";
+import { and, asc, eq, isNotNull, isNull, lt, sql } from "drizzle-orm";
 import { type Context, database } from "../../shared/context.ts";
 import { withCounts } from "../../shared/database/counted-database.ts";
 import { notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
+import { DATABASE_TIME } from "../../shared/storage/sql.ts";
 import { DAY_US } from "../../shared/times.ts";
 import { chunks } from "../../shared/work/chunks.ts";
 import { planScan, type ScanChunk } from "../../traces/scan/scan-service.ts";
@@ -45,11 +46,12 @@ export async function planExport(env: Env, row: ExportRow): Promise<void> {
   await savePlan(ctx, row);
 }
 
-/** Idempotent: a second plan fails on the unique keys. A second plan without days and files changes nothing. */
+/** Idempotent: a second plan is rolled back. */
 async function savePlan(ctx: Context, row: ExportRow): Promise<void> {
   const { env } = ctx;
-  // Precedes the scans: late rows of a window that is cancelled during the scans belong to a later plan.
-  const now = new Date().toISOString();
+  // Precedes the scans: late rows of a window that is cancelled during the scans belong to a later plan. The clock is that
+  // of the cancellation.
+  const now = await databaseTime(ctx);
   const range = rangeOf(row);
   const scan = { project_id: row.session_id, filter: row.filter, ...SIZES };
   const fresh = await planScan(ctx, { ...scan, ...toMicroRange(range), min_seqs: null });
@@ -63,6 +65,11 @@ async function savePlan(ctx: Context, row: ExportRow): Promise<void> {
   } catch (error) {
     if (!(await isPlanned(env, row))) throw error;
   }
+}
+
+async function databaseTime(ctx: Context): Promise<string> {
+  const { now } = await ctx.db.get<{ now: string }>(sql`select ${DATABASE_TIME} as now`);
+  return now;
 }
 
 async function unplannedBefore(env: Env, row: ExportRow): Promise<ExportRow[]> {
@@ -143,11 +150,13 @@ async function insertPlan(
   ]);
 }
 
-const SAVE_PLAN = `UPDATE bulk_exports SET planned_at = ?, updated_at = ?, watermarks = ?
-  WHERE id = ? AND planned_at IS NULL`;
+/** Fails when the export has a plan, with all statements of its batch: its files may have other ids and other rows. */
+const SAVE_PLAN = `UPDATE bulk_exports SET planned_at = ?, updated_at = ?, watermarks = ?,
+    workspace_id = CASE WHEN planned_at IS NULL THEN workspace_id END
+  WHERE id = ?`;
 /** Marks files of cancelled windows as taken: no other window plans their rows. */
 const TAKE_FILES = `UPDATE bulk_export_files SET rows_planned = 0
-  WHERE workspace_id = ? AND status IN ('CANCELLED', 'COMPLETED') AND id IN (SELECT value FROM json_each(?))`;
+  WHERE workspace_id = ? AND status IN ('CANCELLED', 'FAILED', 'COMPLETED') AND id IN (SELECT value FROM json_each(?))`;
 const INSERT_RUNS = `INSERT INTO bulk_export_runs
     (id, bulk_export_id, start_us, end_us, workspace_id, created_at)
   SELECT value ->> 'id', ?, value ->> 'start_us', value ->> 'end_us', ?, ? FROM json_each(?)`;

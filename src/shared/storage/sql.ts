@@ -5,6 +5,9 @@ import type { Caller, Database } from "../context.ts";
 /** Maximum number of ids in one parameter: a value of D1 and of objects has at most 2 MB. */
 export const MAX_IDS = 10_000;
 
+/** Time of a statement by the clock of the database, as `toISOString` writes it. */
+export const DATABASE_TIME = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
+
 /** Matches a column with one of the values. Binds them as one parameter: D1 and objects allow 100. */
 export function among(column: Column | SQL, values: readonly string[]): SQL {
   return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
