@@ -22,6 +22,8 @@ import { type RunQuery, toRecord } from "./storage/run-rows.ts";
 
 /** Maximum time that a run with `answers` waits for the end of the run whose interrupts it resumes. */
 const ENDING_MS = 30_000;
+/** Maximum number of answers that wait for the end of a run. */
+const MAX_AWAITED = 100;
 
 /** `interrupts` is `null` when they are too large. */
 export type WaitingState = Pick<ThreadRecord, "metadata"> & { interrupts: Interrupts | null };
@@ -150,14 +152,14 @@ export class RunMethods {
   /**
    * Waits for the end of the run in flight whose events name the interrupts: clients may answer before that end. Does
    * not wait for a run that has not emitted them, as its next interrupt can have the same id, nor while other runs are
-   * queued, as these take the thread past its interrupts.
+   * queued, as these take the thread past its interrupts. Each answer is sought in the events, so many are not awaited.
    */
   async #awaitInterruptingRun({ answers }: RunRequest): Promise<void> {
-    if (!Array.isArray(answers)) return;
+    if (!Array.isArray(answers) || answers.length > MAX_AWAITED) return;
     const { store, followers } = this.#thread;
     const [run_id, ...others] = this.#thread.openVisible() ? store.runs.queue.inFlight() : [];
     if (run_id === undefined || others.length > 0) return;
-    if (!answers.every((id) => followers.hasEmitted(run_id, id))) return;
+    if (!(await followers.hasEmitted(run_id, answers))) return;
     const deadline = Date.now() + ENDING_MS;
     while (this.#thread.openVisible() && store.runs.queue.isInFlight(run_id)) {
       if (!(await followers.changeOfAny(deadline - Date.now()))) return;

@@ -86,11 +86,19 @@ export class Followers {
     return found;
   }
 
-  /** Returns whether the data of an event of the run contains the id of an interrupt. */
-  hasEmitted(run_id: string, interrupt_id: string): boolean {
-    const quoted = JSON.stringify(interrupt_id);
+  /**
+   * Returns whether events of the run contain the ids of all these interrupts. Reads the events once, and lets other work
+   * go first between their pages: a run may have a gigabyte of them.
+   */
+  async hasEmitted(run_id: string, interrupt_ids: readonly string[]): Promise<boolean> {
+    const missing = new Set(interrupt_ids.map((id) => JSON.stringify(id)));
+    if (missing.size === 0) return true;
     for (let page = this.#page(run_id, -1); page.length > 0; ) {
-      if (page.some(({ data }) => data.includes(quoted))) return true;
+      for (const quoted of missing) {
+        if (page.some(({ data }) => data.includes(quoted))) missing.delete(quoted);
+      }
+      if (missing.size === 0) return true;
+      await scheduler.wait(0);
       page = this.#page(run_id, page.at(-1)?.id ?? 0);
     }
     return false;
