@@ -144,8 +144,10 @@ export function webhookOutbox({ env, store, kv, onFlushed }: Outboxes): Outbox {
       await store.durable();
       const webhook = store.exists ? store.webhooks.next() : null;
       if (!webhook) return;
+      const { deletedThreads } = store;
       await enqueueWebhook(env, store.thread.header(), webhook);
-      if (store.exists) store.transaction(() => store.webhooks.remove(webhook.run_id));
+      if (store.exists && store.deletedThreads === deletedThreads)
+        store.transaction(() => store.webhooks.remove(webhook.run_id));
     },
     onFailed: (error) => log.error("webhook_not_handed_over", error),
     onFlushed,
@@ -161,8 +163,10 @@ export function traceOutbox({ env, store, kv, retry_ms, onFlushed }: Outboxes): 
     dueAt: () => Date.now() + TRACE_DELAY_MS,
     deliver: async () => {
       const page = store.traces.page();
+      const { deletedThreads } = store;
       await deliver(env, store.thread.header(), page.rows);
-      if (store.exists) store.transaction(() => store.traces.remove(page));
+      if (store.exists && store.deletedThreads === deletedThreads)
+        store.transaction(() => store.traces.remove(page));
     },
     onFailed: (error) => log.error("traces_not_delivered", error),
     onFlushed,

@@ -52,7 +52,9 @@ export class Checkpoints {
     this.#head.startEmpty();
   }
 
+  /** Called after changes by others too, such as the deletion of the thread. */
   clearCache() {
+    this.#version += 1;
     this.#head.forget();
     this.#writes.clearCache();
   }

@@ -42,6 +42,7 @@ export class ThreadStore {
   readonly #tables: ThreadTables;
   readonly #log: BatchLog;
   #exists: boolean;
+  #deletedThreads = 0;
   #isDeferring = false;
 
   constructor(storage: DurableObjectStorage) {
@@ -67,6 +68,14 @@ export class ThreadStore {
 
   get exists(): boolean {
     return this.#exists;
+  }
+
+  /**
+   * Number of threads that the object has had and deleted since it is in memory. Work that continues after an `await`
+   * compares it: a thread with the same id may have replaced its own.
+   */
+  get deletedThreads(): number {
+    return this.#deletedThreads;
   }
 
   /** An object may have another thread after a temporary one. */
@@ -117,6 +126,7 @@ export class ThreadStore {
     });
     if (!isKept) return false;
     this.#exists = false;
+    this.#deletedThreads += 1;
     this.#clearCaches();
     return true;
   }
@@ -222,12 +232,14 @@ export class ThreadStore {
   markDeleted() {
     markDeleted(this.#storage, this.thread.listing.key);
     this.#exists = false;
+    this.#deletedThreads += 1;
     this.#clearCaches();
   }
 
   /** Hides the thread at once. Resolves when all storage of the object is deleted. */
   async deleteAll(): Promise<void> {
     this.#exists = false;
+    this.#deletedThreads += 1;
     this.#clearCaches();
     await this.#storage.deleteAll();
   }
