@@ -196,8 +196,10 @@ test.each([1, 2, 3, 4, 5, 6])(
       ];
       for (let step = 0; step < STEPS; step++) {
         actions[Math.floor(random() * actions.length)]?.();
-        thread.check();
+        // A check reads the event without a row, and so would hide a step that needs to read it.
+        if (random() < 0.5) thread.check();
       }
+      thread.check();
     });
   },
 );

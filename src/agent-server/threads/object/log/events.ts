@@ -74,6 +74,11 @@ export class Events {
     return this.#implied.after(() => this.#lastRow());
   }
 
+  /** Reads the implied event. Precedes changes of its run, which would hide it after a restart. */
+  readImplied() {
+    this.#implied.after(() => this.#lastRow());
+  }
+
   /** Writes the implied event at the end of a transaction after which its run is not running. */
   flush(isRunning: (run_id: string) => boolean) {
     const { known } = this.#implied;

@@ -161,6 +161,7 @@ export class ThreadStore {
   transaction<T>(work: () => T): T {
     return this.#clearingOnError(() => {
       const done = this.#storage.transactionSync(() => {
+        if (this.#exists) this.events.readImplied();
         const result = work();
         this.events.flush((run_id) => this.runs.queue.row(run_id)?.status === "running");
         this.thread.flush();
