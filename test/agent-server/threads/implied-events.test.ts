@@ -204,6 +204,27 @@ test.each([1, 2, 3, 4, 5, 6])(
   },
 );
 
+test("values, interrupts, metadata and config of many bytes fit in the rows of a thread and its run", async () => {
+  const { order } = await testThread();
+  await inStorage((storage) => {
+    const thread = new Watched(storage, order);
+    const long = (characters: number) => "\u8a9e".repeat(characters);
+    thread.store.transaction(() =>
+      thread.store.thread.patch({ metadata: { long: long(250_000) } }),
+    );
+    thread.start();
+    const run = thread.store.runs.get(thread.running ?? "");
+    if (!run) throw new Error("No run is running");
+    const values = JSON.stringify({ text: long(340_000) });
+    const interrupts = JSON.stringify({ task: [{ id: "1", value: long(340_000) }] });
+    const summary = { values, interrupts, next: ["ask"] } as never;
+    thread.store.transaction(() => thread.store.endRun(run, { ...OVER, ops: [], summary }));
+    thread.restart();
+    expect(thread.store.thread.valuesText() === values).toBe(true);
+    expect(JSON.stringify(thread.store.thread.interrupts()) === interrupts).toBe(true);
+  });
+});
+
 test("the first event of a run has no row until the next batch", async () => {
   const { order } = await testThread();
   await inStorage((storage) => {

@@ -1,7 +1,10 @@
+import { Buffer } from "node:buffer";
 import type { ThreadTables } from "./lazy-tables.ts";
 
 // Rows have at most 2 MB. Half of it leaves room for the other columns.
 export const PART_BYTES = 1024 * 1024;
+/** Size of data in a row with other long columns, such as metadata and config of 256 Ki characters each. */
+export const SHORT_BYTES = 128 * 1024;
 
 /** Keeps data of any size: small data in its owner's row, the rest in `parts` under the owner's name. */
 export class Parts {
@@ -13,20 +16,24 @@ export class Parts {
     this.#tables = tables;
   }
 
-  /** Returns the value of the owner's column: the data, or `null` when it is stored in parts. */
-  put<T extends string | Uint8Array>(name: string, data: T): T | null {
+  /**
+   * Returns the value of the owner's column: the data, or `null` when it is stored in parts.
+   * @param max_bytes size of data in the owner's row
+   */
+  put<T extends string | Uint8Array>(name: string, data: T, max_bytes = PART_BYTES): T | null {
     // Three bytes are the upper bound of one UTF-16 unit in UTF-8.
-    const bytes = typeof data === "string" ? data.length * 3 : data.byteLength;
-    if (bytes <= PART_BYTES) return data;
+    const most = typeof data === "string" ? data.length * 3 : data.byteLength;
+    const isShort = max_bytes === PART_BYTES || Buffer.byteLength(data) <= max_bytes;
+    if (most <= PART_BYTES && isShort) return data;
     this.delete(name);
     this.insert(name, data);
     return null;
   }
 
   /** Stores data like `put`. Deletes earlier data with this name from `parts`. */
-  replace<T extends string | Uint8Array>(name: string, data: T): T | null {
+  replace<T extends string | Uint8Array>(name: string, data: T, max_bytes?: number): T | null {
     this.delete(name);
-    return this.put(name, data);
+    return this.put(name, data, max_bytes);
   }
 
   /** Stores data of any size under a new name. */

@@ -2,7 +2,7 @@ import { count, countUsage, observe } from "../../../../shared/metrics/metrics.t
 import type { RunRecord, RunRequest, ThreadSnapshot } from "../../contract/records.ts";
 import { isFinal, type RunStatus } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import type { Parts } from "../log/parts.ts";
+import { type Parts, SHORT_BYTES } from "../log/parts.ts";
 import { RunQueue } from "./run-queue.ts";
 import {
   INTERRUPTS_IN_PARTS,
@@ -111,8 +111,8 @@ export class Runs {
     // After a restart, `repeatStart` repeats the unwritten start of a running run only.
     this.#thread.writeStart();
     this.#countEnd(this.queue.row(run_id)?.started_at ?? null, status, ended_at);
-    const stored =
-      interrupts && (this.#parts.put(interruptsName(run_id), interrupts) ?? INTERRUPTS_IN_PARTS);
+    const put = (text: string) => this.#parts.put(interruptsName(run_id), text, SHORT_BYTES);
+    const stored = interrupts && (put(interrupts) ?? INTERRUPTS_IN_PARTS);
     const over = { status, ended_at, thread_snapshot: null, interrupts: stored };
     this.#change(run_id, { ...over, error: error && JSON.stringify(error) });
   }

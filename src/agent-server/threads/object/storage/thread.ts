@@ -10,7 +10,7 @@ import type {
 import type { ThreadStatus } from "../../contract/run-decisions.ts";
 import { expiryOf, type Ttl } from "../../contract/ttl.ts";
 import type { CopyHead } from "../checkpoints/copy.ts";
-import type { Parts } from "../log/parts.ts";
+import { type Parts, SHORT_BYTES } from "../log/parts.ts";
 import { TraceMark } from "../log/trace-mark.ts";
 import { CachedThreadRow } from "./cached-thread-row.ts";
 import { ThreadListing } from "./listing.ts";
@@ -100,7 +100,7 @@ export class StoredThread {
   }
 
   #putInterrupts(text: string): string {
-    return this.#parts.replace(INTERRUPTS, text) ?? IN_PARTS;
+    return this.#parts.replace(INTERRUPTS, text, SHORT_BYTES) ?? IN_PARTS;
   }
 
   record(): ThreadRecord {
@@ -191,7 +191,7 @@ export class StoredThread {
     });
     if (values === null) return;
     this.#row.change({
-      values: this.#parts.replace(VALUES, values),
+      values: this.#parts.replace(VALUES, values, SHORT_BYTES),
       state_updated_at: new Date().toISOString(),
     });
   }
@@ -259,7 +259,7 @@ export class StoredThread {
     this.#row.change({ status, is_stopped, error: error && JSON.stringify(error) });
     if (!summary) return;
     this.#row.change({
-      values: this.#parts.replace(VALUES, summary.values),
+      values: this.#parts.replace(VALUES, summary.values, SHORT_BYTES),
       interrupts: this.#putInterrupts(summary.interrupts),
       state_updated_at: new Date().toISOString(),
     });
