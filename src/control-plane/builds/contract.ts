@@ -131,6 +131,11 @@ export type UiConfig = {
 export type UiFiles = Record<string, string>;
 export type UiBundles = Record<string, UiFiles>;
 
+/** Returns the key of the artifact that the build of a revision stores. Copies of the revision use it too. */
+export function artifactKeyOf(revision_id: string): string {
+  return `artifacts/${revision_id}.json`;
+}
+
 /** Returns the key of the `UiBundles` beside an artifact. Only revisions with components have this object. */
 export function uiKeyOf(artifact_key: string): string {
   return artifact_key.replace(/\.json$/, ".ui.json");

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import { artifactKeyOf } from "../../../src/control-plane/builds/contract.ts";
 import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
 import { updateDeployment } from "../../../src/control-plane/deployments/api/update-service.ts";
 import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
@@ -50,7 +51,10 @@ async function deployed() {
   await env.ARTIFACTS.put(upload, "x");
   const ui = artifact_key.replace(".json", ".ui.json");
   await env.ARTIFACTS.put(ui, "{}");
-  return { deployment, building, objects: [artifact_key, ui, upload] };
+  // A build has stored its artifact, and was lost before the row named it.
+  const unnamed = artifactKeyOf(building.id);
+  await env.ARTIFACTS.put(unnamed, "{}");
+  return { deployment, building, objects: [artifact_key, ui, upload, unnamed] };
 }
 
 function remove(id: string) {

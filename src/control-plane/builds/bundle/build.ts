@@ -2,14 +2,15 @@ import type { EgressPolicy } from "../../../shared/egress/egress.ts";
 import type { SourceMap } from "../../../shared/source-maps/stacks.ts";
 import { type BuildLog, buildLog } from "../build-log.ts";
 import { readConfig } from "../config/config.ts";
-import type {
-  AgentConfig,
-  ArtifactKind,
-  BuildOrder,
-  BuildOutcome,
-  BuildSink,
-  BuildStore,
-  UiBundles,
+import {
+  type AgentConfig,
+  type ArtifactKind,
+  artifactKeyOf,
+  type BuildOrder,
+  type BuildOutcome,
+  type BuildSink,
+  type BuildStore,
+  type UiBundles,
 } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { ARTIFACT_BYTES, BUILD_TIMEOUT_MS, SOURCE_MAP_BYTES } from "../limits.ts";
@@ -96,7 +97,7 @@ async function store(
   if (page) await put("ui", page);
   await putMap(storage, map);
   await put("artifact", main);
-  return { artifact_key: `artifacts/${revision_id}.json`, artifact_bytes: main.size };
+  return { artifact_key: artifactKeyOf(revision_id), artifact_bytes: main.size };
 }
 
 /** @throws BuildFailure when the value is too large */

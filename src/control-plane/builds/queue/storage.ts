@@ -1,6 +1,7 @@
 import { RpcTarget } from "cloudflare:workers";
 import {
   type ArtifactKind,
+  artifactKeyOf,
   type BuildOrder,
   type BuildStore,
   mapKeyOf,
@@ -125,7 +126,7 @@ export class BuildStorage extends PackageStorage implements BuildStore {
   }
 
   #artifactKey(): string {
-    return `artifacts/${this.#order.revision_id}.json`;
+    return artifactKeyOf(this.#order.revision_id);
   }
 }
 

@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { type Database, database } from "../../../shared/context.ts";
 import { deleteBelow } from "../../../shared/storage/objects-below.ts";
-import { objectKeysOf, resolutionPrefix } from "../../builds/contract.ts";
+import { artifactKeyOf, objectKeysOf, resolutionPrefix } from "../../builds/contract.ts";
 import { deleteCodeRecords } from "../isolate/code-record.ts";
 import { agentLog } from "../logs/agent-log.ts";
 import { agent_logs } from "../logs/table.ts";
@@ -116,7 +116,7 @@ async function clearAgentLog(env: Env, deployment_id: string): Promise<boolean> 
   return true;
 }
 
-/** Deletes artifacts before their revision's row, which holds the key. */
+/** Deletes artifacts before their revision's row, which names them. A failed build may have stored objects too. */
 async function deleteRevisions(env: Env, deployment_id: string): Promise<boolean> {
   const db = database(env);
   const rows = await db
@@ -124,7 +124,9 @@ async function deleteRevisions(env: Env, deployment_id: string): Promise<boolean
     .from(revisions)
     .where(eq(revisions.deployment_id, deployment_id))
     .limit(REVISIONS);
-  const keys = rows.flatMap(({ artifact_key: key }) => (key === null ? [] : objectKeysOf(key)));
+  const keys = rows.flatMap(({ id, artifact_key }) =>
+    objectKeysOf(artifact_key ?? artifactKeyOf(id)),
+  );
   if (keys.length > 0) await env.ARTIFACTS.delete(keys);
   const ids = JSON.stringify(rows.map(({ id }) => id));
   await db.delete(revisions).where(sql`${revisions.id} in (select value from json_each(${ids}))`);
