@@ -147,10 +147,14 @@ describe("redeploying", () => {
   ])("what was not built is built from %s", async (_, repo_commit_sha, repo_ref) => {
     const fields = { status: "BUILD_FAILED", artifact_key: null, repo_commit_sha } as const;
     const { path, first } = await deployedTwice(fields);
-    const { body } = await post(`${path}/revisions/${first}/redeploy`);
+    const { status, text, body } = await post(`${path}/revisions/${first}/redeploy`);
+    expect([status, text]).toEqual([200, expect.any(String)]);
+    expect(await readRevision(body.latest_revision_id)).toMatchObject({ status: "AWAITING_BUILD" });
     const outcome = { ok: false, reason: "bundle_failed", message: "no bundle" };
     const build = vi.spyOn(env.BUILDER, "build").mockResolvedValue(outcome as never);
     await consumeBuild(env, { revision_id: body.latest_revision_id });
+    const { status_message } = await readRevision(body.latest_revision_id);
+    expect(status_message).toBe("no bundle");
     expect(build.mock.calls.map(([order]) => order.source)).toEqual([
       expect.objectContaining({ kind: "git", repo_ref }),
     ]);
