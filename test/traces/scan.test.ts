@@ -1,11 +1,13 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { unpackCells } from "../../src/exports/parquet/cells.ts";
 import type { Context } from "../../src/shared/context.ts";
 import { toIncoming } from "../../src/traces/ingest/incoming.ts";
 import { slotOf } from "../../src/traces/locations/generations.ts";
+import type { TracePartition } from "../../src/traces/object/object.ts";
 import { tracePartition } from "../../src/traces/object/stub.ts";
+import { EVERY_RUN } from "../../src/traces/rows/run-source.ts";
 import {
   planScan,
   type ScanChunk,
@@ -14,6 +16,7 @@ import {
   type ScanRequest,
   scanChunk,
 } from "../../src/traces/scan/scan-service.ts";
+import { PartitionStore } from "../../src/traces/storage/partition.ts";
 import { systemContext } from "../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, patch, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
@@ -414,6 +417,31 @@ test("a run that is deleted between the reads of its row and its payload is left
   if (!part) throw new Error("There is no part");
   expect(cellsOf(part, "name")).toEqual([expect.stringMatching(/^(gone|kept)$/)]);
   expect(cellsOf(part, "outputs")).toEqual([JSON.stringify({ big })]);
+});
+
+test("a page of runs with much feedback ends early, and the next ones have the rest", async () => {
+  const project_id = await several(30);
+  const stub = tracePartition(env, { project_id, day: "2026-05-05", slot: 0 });
+  const feedback = 1200;
+  await runInDurableObject(stub as DurableObjectStub<TracePartition>, (_, { storage }) => {
+    for (const { id } of new PartitionStore(storage).runs.live({ ...EVERY_RUN, order: "asc" })) {
+      storage.sql.exec(
+        `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?2)
+         INSERT INTO feedback (id, run_id, key, value, body, created_at)
+         SELECT ?1 || n, ?1, 'key ' || n, ?3, json_object('value', ?3), '' FROM n`,
+        ...[id, feedback, "v".repeat(1000)],
+      );
+    }
+  });
+  const { chunks } = await plan(project_id);
+  const { pages, columns } = await scan(chunks, ["name", "feedback_stats"]);
+  expect(columns.name).toEqual(Array.from({ length: 30 }, (_, i) => `run ${i}`));
+  expect(pages.length).toBeGreaterThan(1);
+  expect(pages.length).toBeLessThan(10);
+  const counts = columns.feedback_stats?.map(
+    (stats) => Object.keys(JSON.parse(String(stats))).length,
+  );
+  expect(new Set(counts)).toEqual(new Set([feedback]));
 });
 
 test("a project without runs has no chunks, and other workspaces' and deleted ones are not found", async () => {
