@@ -1,6 +1,11 @@
-import { expect, test } from "vitest";
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
 import type { ThreadRecord } from "../../../src/agent-server/threads/contract/records.ts";
+import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
+import { Followers } from "../../../src/agent-server/threads/object/readers/followers.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
+import { newStore, startRun } from "../../support/thread-storage.ts";
 import { testThread } from "../../support/threads.ts";
 
 type Thread = Awaited<ReturnType<typeof testThread>>;
@@ -124,3 +129,24 @@ test.each(["checkpoint_id", "checkpoint", "config"])(
     expect(await answer(thread, "ask", [id], place)).toMatchObject({ ok: true });
   },
 );
+
+test("the ids of many answers are sought in one pass over the events of the run in flight", async () => {
+  const { order } = await testThread();
+  const stub = env.THREADS.getByName(crypto.randomUUID()) as DurableObjectStub<ThreadObject>;
+  await runInDurableObject(stub, async (_, { storage }) => {
+    const store = newStore(storage);
+    const run_id = startRun(store, order);
+    const ids = Array.from({ length: 50 }, () => newId());
+    for (const id of [...ids, ""]) {
+      const data = JSON.stringify({ id, text: "x".repeat(300_000) });
+      store.transaction(() => store.apply(run_id, [{ op: "event", event: "values", data }]));
+    }
+    const followers = new Followers(store, () => false);
+    const page = vi.spyOn(store.events, "page");
+    expect(await followers.hasEmitted(run_id, ids)).toBe(true);
+    const pages = page.mock.calls.length;
+    expect(await followers.hasEmitted(run_id, [...ids, newId()])).toBe(false);
+    expect(pages).toBeGreaterThan(5);
+    expect(page.mock.calls.length).toBeLessThan(pages * 2 + 3);
+  });
+});

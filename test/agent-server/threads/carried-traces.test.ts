@@ -1,19 +1,17 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
-import { planRun } from "../../../src/agent-server/threads/object/loop/run-plan.ts";
+import { expect, test, vi } from "vitest";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
+import { traceOutbox } from "../../../src/agent-server/threads/object/outboxes.ts";
 import { MIGRATIONS } from "../../../src/agent-server/threads/object/storage/migrations.ts";
 import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
-import { beginTrace } from "../../../src/agent-server/threads/object/storage/trace-roots.ts";
 import type { Op } from "../../../src/isolate/contract.ts";
 import type { TraceOp } from "../../../src/isolate/trace-contract.ts";
-import { newId } from "../../../src/shared/storage/ids.ts";
+import { log } from "../../../src/shared/log.ts";
 import { migrate } from "../../../src/shared/storage/object-tables.ts";
 import { pendingTraces } from "../../support/pending-traces.ts";
+import { createThread, newStore, startRun } from "../../support/thread-storage.ts";
 import { testThread } from "../../support/threads.ts";
-
-type Order = Awaited<ReturnType<typeof testThread>>["order"];
 
 function inStorage<T>(work: (storage: DurableObjectStorage) => T) {
   const stub = env.THREADS.getByName(crypto.randomUUID()) as DurableObjectStub<ThreadObject>;
@@ -36,29 +34,6 @@ function randomOf(seed: number) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return state / 2 ** 32;
   };
-}
-
-function newStore(storage: DurableObjectStorage) {
-  const place = { thread_id: newId(), deployment_id: newId(), workspace_id: newId() };
-  const store = new ThreadStore(storage);
-  store.create({ ...place, metadata: {}, temporary: false, ttl: null } as never);
-  return store;
-}
-
-function startRun(store: ThreadStore, order: Order): string {
-  const request = order("echo");
-  const { run_id } = request;
-  const plan = planRun(store, request);
-  if (typeof plan === "string") throw new Error(plan);
-  store.transaction(() => {
-    store.runs.insert(request, plan.merged, store.thread.snapshot());
-    store.runs.start(run_id, "version");
-    const run = store.runs.get(run_id);
-    if (!run) return;
-    store.beginAttempt(run);
-    store.traces.setOpen(run_id, beginTrace(run, run.created_at));
-  });
-  return run_id;
 }
 
 const OVER = { failure: null, is_timeout: false, summary: null, traces: null };
@@ -152,6 +127,30 @@ test("traces that are added during a delivery stay pending when a deletion reads
     expect(store.traces.hasPending).toBe(true);
     deliver(store, delivered);
     expect([...delivered]).toEqual([1, 2]);
+  });
+});
+
+test("a delivery of a deleted thread's traces leaves those of the next thread in the object", async () => {
+  const { order } = await testThread();
+  const stub = env.THREADS.getByName(crypto.randomUUID()) as DurableObjectStub<ThreadObject>;
+  await runInDurableObject(stub, async (_, { storage }) => {
+    const store = newStore(storage);
+    store.transaction(() => store.apply(startRun(store, order), [trace(1)]));
+    const ends = { onFlushed: () => {}, onCancelled: () => {} };
+    const outbox = traceOutbox({ env, store, kv: storage.kv, retry_ms: 1000, ...ends });
+    const flushed = outbox.flush();
+    store.markDeleted();
+    createThread(store);
+    store.transaction(() => store.apply(startRun(store, order), [trace(2)]));
+    const warn = vi.spyOn(log, "warn");
+    await flushed;
+    // Ingestion was given the traces, and knows no such deployment.
+    const { deployment_id } = store.thread.header();
+    expect(warn).toHaveBeenLastCalledWith(
+      "traces_dropped",
+      expect.objectContaining({ deployment_id }),
+    );
+    warn.mockRestore();
   });
 });
 
