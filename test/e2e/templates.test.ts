@@ -1,5 +1,5 @@
-import { once } from "node:events";
 // Agents with the shape and the packages of LangGraph.js' published templates, each with the yarn.lock of its packages.
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { text } from "node:stream/consumers";
@@ -135,6 +135,19 @@ const APPROVAL = `
 
   graph.name = "New Agent";`;
 
+const NAMED_MODEL = `
+  import { createAgent, initChatModel, tool } from "langchain";
+  import { z } from "zod";
+
+  const stock = tool(({ item }) => "40 of " + item, {
+    name: "stock",
+    description: "How many of an item are in stock.",
+    schema: z.object({ item: z.string() }),
+  });
+
+  const model = await initChatModel("openai:named", { useResponsesApi: false });
+  export const agent = createAgent({ model, tools: [stock] });`;
+
 const TOOLS = `
   import { tool } from "@langchain/core/tools";
   import { Annotation, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
@@ -250,6 +263,12 @@ test("an agent with LangGraph 0.2.5 builds with a warning, streams its model's t
   ]);
 });
 
+/** Settings of LangChain's OpenAI package. */
+const modelSecrets = () => [
+  { name: "OPENAI_API_KEY", value: "key" },
+  { name: "OPENAI_BASE_URL", value: `http://127.0.0.1:${stack.agent_port}` },
+];
+
 test("an agent with LangGraph 0.3.0 in a monorepo loads the model that it is configured with, and calls tools", async () => {
   const packages = {
     "@langchain/core": "^0.2.0",
@@ -259,11 +278,7 @@ test("an agent with LangGraph 0.3.0 in a monorepo loads the model that it is con
     zod: "3.25.76",
   };
   const files = await monorepoFiles(packages, "langgraph-0.3.0", TOOLS);
-  const secrets = [
-    { name: "OPENAI_API_KEY", value: "key" },
-    { name: "OPENAI_BASE_URL", value: `http://127.0.0.1:${stack.agent_port}` },
-  ];
-  const { id } = await deploy("tools", files, { secrets });
+  const { id } = await deploy("tools", files, { secrets: modelSecrets() });
   const sdk = client(id);
   const input = { messages: [{ role: "user", content: "How many screws do we have?" }] };
   const config = { configurable: { model: "openai/configured" } };
@@ -291,4 +306,27 @@ test("an agent with LangGraph 0.3.0 in a monorepo loads the model that it is con
   expect(await sdk.assistants.getSchemas(assistant?.assistant_id ?? "")).toMatchObject({
     input_schema: { properties: { messages: { type: "array" } } },
   });
+});
+
+test("an agent of LangChain 1 has the model that a text names, whose package LangChain imports", async () => {
+  const dependencies = { langchain: "1.5.14", "@langchain/openai": "1.6.0", zod: "4.4.3" };
+  const { id } = await deploy(
+    "named-model",
+    {
+      "package.json": JSON.stringify({ type: "module", dependencies }),
+      "langgraph.json": configOf("./agent.ts:agent"),
+      ".env": "",
+      "agent.ts": NAMED_MODEL,
+    },
+    { secrets: modelSecrets() },
+  );
+  const input = { messages: [{ role: "user", content: "How many screws do we have?" }] };
+  const events = await collect(
+    client(id).runs.stream(null, "agent", { input, streamMode: ["messages", "values"] }),
+  );
+  const last = events.findLast(({ event }) => event === "values")?.data;
+  expect(last).toMatchObject({
+    messages: [{}, {}, { content: "40 of screws" }, { content: "There are 40 of screws" }],
+  });
+  expect(calls.at(-1)?.model).toBe("named");
 });
