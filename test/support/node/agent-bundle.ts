@@ -12,9 +12,10 @@ export function bundleTestAgent(): Promise<string> {
   return bundleGraphs(resolve("test/fixtures/agents/graphs.ts"), TEST_GRAPHS);
 }
 
-/** The same harness around an agent that calls the host of its run itself. */
+/** The same harness around an agent that calls the host of its run itself, which it captures from the first call on. */
 export function bundleHostileAgent(): Promise<string> {
-  return bundleGraphs(resolve("test/fixtures/hostile/graphs.ts"), ["hostile", "lost"]);
+  const early = `import ${JSON.stringify(resolve("test/fixtures/hostile/host.ts"))};`;
+  return bundleGraphs(resolve("test/fixtures/hostile/graphs.ts"), ["hostile", "lost"], [early]);
 }
 
 /** The agent of the frozen artifacts, small and without anything of other tests. */
@@ -29,7 +30,12 @@ export function bundleFrozenAgent(): Promise<string> {
   return bundle(agent, { minify: true, keepNames: true, legalComments: "none" });
 }
 
-async function bundleGraphs(module: string, names: string[]): Promise<string> {
+/** `early`: lines that are evaluated while the isolate starts. */
+async function bundleGraphs(
+  module: string,
+  names: string[],
+  early: string[] = [],
+): Promise<string> {
   const entries = names.map(
     (name) => `${name}: { load, export_name: "${name}", description: null }`,
   );
@@ -39,6 +45,7 @@ async function bundleGraphs(module: string, names: string[]): Promise<string> {
   const types = stateTypes([await readFile(module, "utf8")]);
   return bundle([
     `import ${JSON.stringify(resolve("src/isolate/entries/globals.ts"))};`,
+    ...early,
     `const load = ${loadText(module)};`,
     `export const auth = { load: ${loadText("test/fixtures/agents/auth.ts")}, export_name: "auth" };`,
     `export const app = { load: ${loadText("test/fixtures/agents/app.ts")}, export_name: "app" };`,
