@@ -15,6 +15,7 @@ beforeAll(async () => {
 });
 afterEach(() => vi.useRealTimers());
 
+const DAY_MS = 24 * 60 * 60 * 1000;
 const RUN = { assistant_id: "steps", input: { delay_ms: 20 } };
 
 async function post(path: string, key: string, json: unknown = RUN) {
@@ -108,11 +109,23 @@ describe("a repeated request with an Idempotency-Key", () => {
     const path = where === "thread" ? `/threads/${await newThread()}/runs` : where;
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
     const first = await post(path, "midnight");
-    vi.setSystemTime(Date.now() + 24 * 60 * 60 * 1000);
+    vi.setSystemTime(Date.now() + DAY_MS);
     expect(idOf(await post(path, "midnight"))).toBe(idOf(first));
-    vi.setSystemTime(Date.now() + 24 * 60 * 60 * 1000);
+    vi.setSystemTime(Date.now() + DAY_MS);
     expect(idOf(await post(path, "midnight"))).not.toBe(idOf(first));
   });
+
+  test.each(["/runs", "thread"])(
+    "finds the run of a clock that is past midnight: %s",
+    async (where) => {
+      const path = where === "thread" ? `/threads/${await newThread()}/runs` : where;
+      const midnight = Math.ceil(Date.now() / DAY_MS) * DAY_MS;
+      vi.useFakeTimers({ toFake: ["Date"], now: midnight + 1000 });
+      const first = await post(path, "early");
+      vi.setSystemTime(midnight - 1000);
+      expect(idOf(await post(path, "early"))).toBe(idOf(first));
+    },
+  );
 
   test("makes each run of a batch once", async () => {
     const body = [RUN, RUN];

@@ -131,10 +131,10 @@ export type RunRequest = {
   /** The run is refused as outdated unless this is the newest run of the thread. */
   after_run_id?: string;
   /**
-   * Set for a request with an idempotency key. `run_id` is derived from the key and the day; `earlier_id` is the id
-   * that the key had on the day before.
+   * Set for a request with an idempotency key. `run_id` is derived from the key and the day. The other ids are those of
+   * the key on the day before, and on the next day.
    */
-  keyed?: { earlier_id: string; request_sha256: string };
+  keyed?: { earlier_id: string; later_id: string; request_sha256: string };
 };
 
 export type RunRefusal =

@@ -172,7 +172,8 @@ export class RunMethods {
    */
   #knownRun({ run_id, keyed }: RunRequest): StoredRun | "key_reused" | null {
     const { runs } = this.#thread.store;
-    const known = runs.get(run_id) ?? (keyed ? runs.get(keyed.earlier_id) : null);
+    const other = keyed && (runs.get(keyed.earlier_id) ?? runs.get(keyed.later_id));
+    const known = runs.get(run_id) ?? other ?? null;
     if (!known || !keyed || known.request_sha256 === keyed.request_sha256) return known;
     return "key_reused";
   }

@@ -8,6 +8,8 @@ import type { RunCreate } from "../../contract/requests/run-schema.ts";
 
 const MAX_KEY_CHARACTERS = 255;
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** Maximum difference between the clocks of two machines. */
+const CLOCK_SKEW_MS = 60_000;
 
 export const KeyHeaders = z.object({
   "idempotency-key": z
@@ -36,12 +38,13 @@ export const RunHeaders = KeyHeaders.extend({
     ),
 });
 
-/** `run_ids`: ids that the run of a request with a key may have, of the UTC day and of the day before. */
-export type KeyedRun = { run_ids: [string, string]; request_sha256: string };
+/** `run_ids`: ids that the run of a request with a key may have, of the UTC day, the day before, and the next one. */
+export type KeyedRun = { run_ids: [string, string, string]; request_sha256: string };
 
 /**
  * Derives the run's id from the key and the UTC day, so that the run's thread detects a repetition. Callers look for
- * the id of the day before as well, so a key is valid for one to two days.
+ * the id of the day before as well, so a key is valid for one to two days, and for that of the next day: a request that
+ * has waited past midnight may come after its repetition.
  * @returns `null` for a request without a key
  */
 export function toKeyedRun(ctx: Context, target: RunTarget, input: RunCreate): KeyedRun | null {
@@ -52,9 +55,15 @@ export function toKeyedRun(ctx: Context, target: RunTarget, input: RunCreate): K
   const digest = sha256Hex(JSON.stringify([workspace_id, deployment_id, thread_id, user, key]));
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
   return {
-    run_ids: [toId(digest, today), toId(digest, today - DAY_MS)],
+    run_ids: [toId(digest, today), toId(digest, today - DAY_MS), toId(digest, today + DAY_MS)],
     request_sha256: sha256Hex(JSON.stringify(input)),
   };
+}
+
+/** Returns whether the day of a run's id has begun by the clock of a machine that took the repetition. */
+export function mayHaveBegun(run_id: string): boolean {
+  const msecs = Number.parseInt(run_id.replace("-", "").slice(0, 12), 16);
+  return msecs <= Date.now() + CLOCK_SKEW_MS;
 }
 
 function toId(digest: string, msecs: number): string {

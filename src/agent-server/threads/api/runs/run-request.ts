@@ -63,10 +63,10 @@ function answersOf({ command, checkpoint_id, checkpoint, config }: RunCreate): s
 
 /**
  * The id of a run derives from the idempotency key and the UTC day. A repetition may have today's, which is the `run_id` of
- * the request, or that of the day before.
+ * the request, that of the day before, or, when this request has waited since the day before, that of the next one.
  */
-function toKeyed({ run_ids: [, earlier_id], request_sha256 }: KeyedRun) {
-  return { earlier_id, request_sha256 };
+function toKeyed({ run_ids: [, earlier_id, later_id], request_sha256 }: KeyedRun) {
+  return { earlier_id, later_id, request_sha256 };
 }
 
 function toKwargs(input: RunCreate, context: RunContext): RunKwargs {

@@ -15,6 +15,7 @@ import { checkpointNotFound, threadNotFound } from "../../contract/state-answers
 import { threadWithFilters } from "../../object/stub.ts";
 import { openThread, valueTooLarge } from "../threads/service.ts";
 import { buildRun } from "./build-run.ts";
+import { mayHaveBegun } from "./idempotency.ts";
 
 export async function createRun(ctx: Context, target: RunTarget, input: RunCreate) {
   return startRun(ctx, await findOrBuild(ctx, target, input));
@@ -32,15 +33,19 @@ export async function createRunBatch(ctx: Context, target: RunTarget, inputs: Ru
 type BuiltRun = Awaited<ReturnType<typeof buildRun>>;
 
 /**
- * Builds a run. A threadless run with an idempotency key is addressed to the thread of the day before when that thread
- * has a run with the key.
+ * Builds a run. A threadless run with an idempotency key is addressed to the thread of the day before, or of the next day
+ * when that may have begun, if that thread has a run with the key.
  */
 async function findOrBuild(ctx: Context, target: RunTarget, input: RunCreate): Promise<BuiltRun> {
   const built = await buildRun(ctx, target, input);
   const { keyed } = built.request;
   if (!keyed || target.thread_id !== null) return built;
-  const earlier = { ...built, thread_id: keyed.earlier_id };
-  return (await threadOf(ctx, earlier).hasRun(keyed.earlier_id)) ? earlier : built;
+  const { earlier_id, later_id } = keyed;
+  for (const thread_id of mayHaveBegun(later_id) ? [earlier_id, later_id] : [earlier_id]) {
+    const other = { ...built, thread_id };
+    if (await threadOf(ctx, other).hasRun(thread_id)) return other;
+  }
+  return built;
 }
 
 async function startRun(ctx: Context, built: BuiltRun): Promise<RunRecord> {
