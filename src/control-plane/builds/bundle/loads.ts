@@ -54,6 +54,10 @@ export const UI_LOADERS: Record<string, Loader> = {
   woff2: "dataurl",
 };
 
+const AWS_CLIENT = /\/node_modules\/@aws-sdk\/client-[^/]+\//;
+/** The class by which a client of AWS sends requests over HTTP/2, which Workers do not have. */
+const HTTP2_HANDLER = /\bNodeHttp2Handler\b/g;
+
 export function loadVirtual({ virtual }: LoadOptions, path: string): OnLoadResult | null {
   const module = virtual[path];
   return module
@@ -87,7 +91,13 @@ export function loadFile(
   if (!/^[jt]sx?$/.test(loader)) return { contents, loader };
   const text = typeof contents === "string" ? contents : new TextDecoder().decode(contents);
   if (splitPackagePath(path) === null) return loadSource(path, text, loader);
-  return { contents: withOwnNames(path, bundleComputedImports(text, dependencies)), loader };
+  const bundled = bundleComputedImports(withHttp1(path, text), dependencies);
+  return { contents: withOwnNames(path, bundled), loader };
+}
+
+/** Makes clients of AWS, such as that of Bedrock, use HTTP/1.1, which the services answer as well. */
+function withHttp1(path: string, text: string): string {
+  return AWS_CLIENT.test(path) ? text.replaceAll(HTTP2_HANDLER, "NodeHttpHandler") : text;
 }
 
 function loadSource(path: string, text: string, loader: Loader): OnLoadResult {
