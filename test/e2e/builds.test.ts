@@ -361,6 +361,24 @@ test("an agent reads files of its repository, and imports text and WebAssembly",
   expect(await builder.describe(artifact_key)).toMatchObject({ ok: true });
 });
 
+test("an agent's working directory is the folder of its langgraph.json", async () => {
+  const agent = `
+    import { readFileSync } from "node:fs";
+    const read = [process.cwd(), readFileSync("prompts/a.txt", "utf8"), readFileSync("../b/b.txt", "utf8")].join("|");
+    if (read !== "/bundle/apps/a|hello|next") throw new Error(read);
+    export async function agent() { return {}; }`;
+  const files = {
+    "apps/a/langgraph.json": config({ agent: "./agent.ts:agent" }),
+    "apps/a/agent.ts": agent,
+    "apps/a/prompts/a.txt": "hello",
+    "apps/b/b.txt": "next",
+  };
+  const { artifact_key } = deployed(
+    await buildFiles(files, { config_path: "apps/a/langgraph.json" }),
+  );
+  expect(await builder.describe(artifact_key)).toMatchObject({ ok: true });
+});
+
 test("a file that a build leaves out is named when it is imported with attributes", async () => {
   const agent = `import prompt from "./a.unknown" with { type: "text" };
     export async function agent() { return { prompt }; }`;

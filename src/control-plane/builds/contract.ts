@@ -157,6 +157,8 @@ export function objectKeysOf(artifact_key: string): string[] {
 
 /** The parts of langgraph.json that a build uses. `raw` is the whole file, which the revision's row stores. */
 export type AgentConfig = {
+  /** Folder of langgraph.json, which is the agent's working directory: empty for the root of the source. */
+  folder: string;
   graphs: Record<string, { path: string; export_name: string; description: string | null }>;
   env: Record<string, string>;
   store: StoreConfig;

@@ -1,5 +1,8 @@
 /** Functions on paths with slashes. None of them accesses files. */
 
+/** Folder in which workerd shows the modules of an isolate as files. */
+export const BUNDLE_FOLDER = "/bundle";
+
 export function directoryOf(path: string): string {
   const slash = path.lastIndexOf("/");
   return slash < 0 ? "" : path.slice(0, slash);

@@ -58,6 +58,9 @@ let notifying = 0;
 
 /** A call of this isolate: a run, a request, a read of a state. */
 export class Call implements LiveCall {
+  /** Working directory of the agent, if it is not the root. The runtime begins each call in the root. */
+  static directory: string | null = null;
+
   readonly #sockets = new Set<OwnSocket>();
   readonly #timers = new Set<LateTimer>();
   readonly #jobs: (() => void)[] = [];
@@ -255,6 +258,7 @@ export class Call implements LiveCall {
   }
 
   #start() {
+    enterDirectory();
     live.add(this);
     serving.add(this);
     this.#wake = Promise.withResolvers();
@@ -282,6 +286,14 @@ export class Call implements LiveCall {
       this.#wake = Promise.withResolvers();
       for (const job of this.#jobs.splice(0)) job();
     }
+  }
+}
+
+function enterDirectory() {
+  try {
+    if (Call.directory !== null) process.chdir(Call.directory);
+  } catch {
+    // The agent has no files there that it could read.
   }
 }
 

@@ -68,6 +68,7 @@ test("paths start where the config is, and the whole file is kept", () => {
   const config = { graphs: { a: { path: "./agent.ts:g", description: "A" } }, node_version: "20" };
   const files = { "apps/x/langgraph.json": JSON.stringify(config), "apps/x/agent.ts": "" };
   expect(readConfig(tree(files), "apps/x/langgraph.json")).toEqual({
+    folder: "apps/x",
     graphs: { a: { path: "apps/x/agent.ts", export_name: "g", description: "A" } },
     app: null,
     auth: null,

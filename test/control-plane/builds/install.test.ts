@@ -157,10 +157,10 @@ test("names of graphs and files cannot break out of the generated module", () =>
   const index = { path: '"; evil(); "', export_name: '"e', dims: 2, fields: ['"f'] };
   const ui = { entries: {}, shared: [] };
   const store = { index, ttl: { default_ms: null, refresh_on_read: true } };
-  expect(
-    graphsModule({ graphs, env: {}, store, auth: null, app: null, ui, raw: {} }).split("\n"),
-  ).toEqual([
-    'import "heddle:globals";',
+  const config = { folder: '"', graphs, env: {}, store, auth: null, app: null, ui, raw: {} };
+  expect(graphsModule(config).split("\n")).toEqual([
+    'import { Call } from "heddle:globals";',
+    'Call.directory = "/bundle/\\"";',
     'export const types = JSON.parse("{}");',
     "export const graphs = {",
     '  "a\\"b": { load: () => import("/x\\"; evil(); \\""), "export_name":"g","description":"line\\nbreak","context":null },',

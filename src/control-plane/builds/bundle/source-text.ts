@@ -1,9 +1,7 @@
 import type { PartialMessage } from "esbuild-wasm";
+import { BUNDLE_FOLDER } from "../paths.ts";
 import { splitPackagePath } from "../resolve/disk.ts";
 import { bundleRequires, unknownRequire } from "./requires.ts";
-
-/** Folder in which workerd shows the modules of an isolate as files. */
-const BUNDLE_FOLDER = "/bundle";
 
 /** Names that Node gives to each file, with their replacements. Names that a file declares are not replaced. */
 export const META_DEFINES = {

@@ -36,6 +36,7 @@ export function readConfig(tree: Tree, config_path: string): AgentConfig {
   assertWebhooks({ tree, path, folder }, raw.webhooks);
   assertCheckpointer({ tree, path, folder }, raw.checkpointer);
   return {
+    folder,
     graphs: readGraphs(tree, path, folder, raw.graphs),
     env: readEnv(tree, path, folder, raw.env),
     store: readStore({ tree, path, folder }, raw.store),

@@ -1,10 +1,11 @@
 import type { AgentConfig, NamedExport } from "../contract.ts";
+import { BUNDLE_FOLDER, joinPath } from "../paths.ts";
 import type { StateTypes } from "./state-types.ts";
 import type { Schema } from "./type-schema.ts";
 
 /** The module that the harness imports as `heddle:graphs`. It loads the agent's modules on demand. */
 export function graphsModule(
-  { graphs, store, auth, app }: AgentConfig,
+  { folder, graphs, store, auth, app }: AgentConfig,
   types: StateTypes = {},
   contexts: Record<string, Schema | null> = {},
 ): string {
@@ -14,8 +15,11 @@ export function graphsModule(
     return `  ${JSON.stringify(id)}: { ${loadText(path)}, ${rest} },`;
   });
   const typesText = `export const types = JSON.parse(${JSON.stringify(JSON.stringify(types))});`;
+  const directory = JSON.stringify(joinPath(BUNDLE_FOLDER, folder));
   return [
-    'import "heddle:globals";',
+    'import { Call } from "heddle:globals";',
+    // Calls begin in the root.
+    ...(folder === "" ? [] : [`Call.directory = ${directory};`]),
     typesText,
     "export const graphs = {",
     ...rows,
