@@ -60,7 +60,7 @@ test("a deferred run is written by the next transaction, and survives one that f
 });
 
 test("a run whose input takes several rows is written at once", async () => {
-  await withDeferred(await testThread(), { text: "x".repeat(400_000) }, (store, _, stored) =>
+  await withDeferred(await testThread(), { text: "x".repeat(1_100_000) }, (store, _, stored) =>
     expect([stored(), store.isDeferring]).toEqual([1, false]),
   );
 });

@@ -69,14 +69,9 @@ export class Events {
     return id;
   }
 
-  /** The event that has no row. */
+  /** The event that has no row. Read before changes of its run, which would hide it after a restart. */
   get implied(): ImpliedEvent | null {
     return this.#implied.after(() => this.#lastRow());
-  }
-
-  /** Reads the implied event. Precedes changes of its run, which would hide it after a restart. */
-  readImplied() {
-    this.#implied.after(() => this.#lastRow());
   }
 
   /** Writes the implied event at the end of a transaction after which its run is not running. */

@@ -1,5 +1,5 @@
 import type { ThreadTables } from "./lazy-tables.ts";
-import { PART_BYTES, type Parts } from "./parts.ts";
+import { fits, type Parts } from "./parts.ts";
 
 /** `part`: the name of a long text in `parts`, else `null`. */
 type OutboxText = { seq: number; text: string; part: string | null };
@@ -27,8 +27,7 @@ export class OutboxTable {
 
   insert(text: string) {
     this.#tables.create("trace_outbox");
-    // Three bytes are the upper bound of one UTF-16 unit in UTF-8.
-    const isSmall = text.length * 3 <= PART_BYTES;
+    const isSmall = fits(text);
     const { seq } = this.#sql
       .exec<{ seq: number }>(
         "INSERT INTO trace_outbox (ops) VALUES (?) RETURNING seq",

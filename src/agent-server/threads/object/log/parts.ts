@@ -6,6 +6,12 @@ export const PART_BYTES = 1024 * 1024;
 /** Size of data in a row with other long columns, such as metadata and config of 256 Ki characters each. */
 export const SHORT_BYTES = 128 * 1024;
 
+/** Whether data is stored in its owner's row. */
+export function fits(data: string | Uint8Array, max_bytes = PART_BYTES): boolean {
+  // Three bytes are the upper bound of one UTF-16 unit in UTF-8.
+  return data.length * 3 <= max_bytes || Buffer.byteLength(data) <= max_bytes;
+}
+
 /** Keeps data of any size: small data in its owner's row, the rest in `parts` under the owner's name. */
 export class Parts {
   readonly #sql: SqlStorage;
@@ -20,11 +26,8 @@ export class Parts {
    * Returns the value of the owner's column: the data, or `null` when it is stored in parts.
    * @param max_bytes size of data in the owner's row
    */
-  put<T extends string | Uint8Array>(name: string, data: T, max_bytes = PART_BYTES): T | null {
-    // Three bytes are the upper bound of one UTF-16 unit in UTF-8.
-    const most = typeof data === "string" ? data.length * 3 : data.byteLength;
-    const isShort = max_bytes === PART_BYTES || Buffer.byteLength(data) <= max_bytes;
-    if (most <= PART_BYTES && isShort) return data;
+  put<T extends string | Uint8Array>(name: string, data: T, max_bytes?: number): T | null {
+    if (fits(data, max_bytes)) return data;
     this.delete(name);
     this.insert(name, data);
     return null;

@@ -161,7 +161,7 @@ export class ThreadStore {
   transaction<T>(work: () => T): T {
     return this.#clearingOnError(() => {
       const done = this.#storage.transactionSync(() => {
-        if (this.#exists) this.events.readImplied();
+        if (this.#exists) void this.events.implied;
         const result = work();
         this.events.flush((run_id) => this.runs.queue.row(run_id)?.status === "running");
         this.thread.flush();
