@@ -176,6 +176,22 @@ test("a breakpoint that a run has passed does not stop its next attempt", async 
   });
 });
 
+test("a run from a checkpoint of a subgraph whose attempt is lost does not go back there again", async () => {
+  const thread = await testThread();
+  await thread.wait("stops_within", INPUT);
+  const answer = await thread.object.getState(
+    { ns: "", checkpoint_id: null, subgraphs: true },
+    thread.revision,
+  );
+  const [task] = answer.ok ? JSON.parse(answer.value).tasks : [];
+  const { checkpoint_id, checkpoint_ns, checkpoint_map } = task.state.checkpoint;
+  const configurable = { checkpoint_id, checkpoint_ns, checkpoint_map };
+  const body = { input: null, stream_mode: "updates", config: { configurable } };
+  const after = await runAndCrash(thread, "stops_within", body, writes("log", "after"));
+  expect(after?.status).toBe("idle");
+  expect((await stateOf(thread)).values.log).toEqual(["before", "work", "after"]);
+});
+
 async function nextOf(thread: Thread): Promise<string[]> {
   return (await stateOf(thread)).next;
 }

@@ -75,10 +75,11 @@ function withAttempt(
 ): RunCall["config"] {
   // A run that resumes from its own checkpoint must not fork from the requested one again.
   const { checkpoint_id, ...configurable } = config.configurable ?? {};
-  const from = !resuming && checkpoint_id ? { checkpoint_id } : {};
+  const { checkpoint_ns: _, checkpoint_map: __, ...own } = configurable;
+  const requested = checkpoint_id ? { ...configurable, checkpoint_id } : configurable;
   return {
     ...config,
-    configurable: { ...configurable, ...from },
+    configurable: resuming ? own : requested,
     metadata: { ...config.metadata, run_attempt },
   };
 }
