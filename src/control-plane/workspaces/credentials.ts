@@ -52,7 +52,8 @@ export async function findUser(
   const isMember = found !== null && (tenant !== null || reachesWorkspace(found));
   if (isMember || email === null) return found;
   const id = await bindOldest(db, subject, email.toLowerCase());
-  if (id === undefined) return found;
+  // Another request may have accepted it at the same moment.
+  if (id === undefined) return findSubject(db, subject, tenant, max_reaches);
   await recordDecision(db, await findReach(db, id), {
     // An id that no response has: the request is not known here.
     request_id: newId(),
@@ -64,7 +65,8 @@ export async function findUser(
 
 /**
  * Binds the oldest invited user of the email to the person, who is identified by `subject` from then on: the address
- * can later belong to another person. Ignores invitations whose memberships were removed since.
+ * can later belong to another person. Ignores invitations whose memberships were removed since. Binds none for a person
+ * who reaches a workspace already: requests at the same moment accept one invitation.
  *
  * @returns the id of the bound user
  */
@@ -73,9 +75,11 @@ async function bindOldest(
   subject: string,
   email: string,
 ): Promise<string | undefined> {
+  const reaches = sql`(o.organization_role = 'admin' OR EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = o.id))`;
   const oldest = sql`(SELECT u.id FROM users u WHERE u.email = ${email} AND u.oidc_subject IS NULL
     AND u.organization_id NOT IN (SELECT o.organization_id FROM users o WHERE o.oidc_subject = ${subject})
     AND (u.organization_role = 'admin' OR EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = u.id))
+    AND NOT EXISTS (SELECT 1 FROM users o WHERE o.oidc_subject = ${subject} AND ${reaches})
     ORDER BY u.created_at, u.id LIMIT 1)`;
   const [bound] = await db
     .update(users)

@@ -145,6 +145,15 @@ describe("a person", () => {
     expect(found?.reaches.map(({ workspace_id }) => workspace_id)).toEqual([ours.workspace_id]);
   });
 
+  test("accepts one invitation by requests at the same moment", async () => {
+    const [subject, email] = [crypto.randomUUID(), `${crypto.randomUUID()}@acme.test`];
+    await invite(email, ours);
+    await invite(email, stranger);
+    const found = await Promise.all([1, 2, 3].map(() => findUser(db, { subject, email }, null)));
+    for (const each of found)
+      expect(each?.reaches.map(({ workspace_id }) => workspace_id)).toEqual([ours.workspace_id]);
+  });
+
   test("without a workspace accepts the oldest invitation of another organization", async () => {
     const { subject, email, user_id } = await person();
     await invite(email, ours);
