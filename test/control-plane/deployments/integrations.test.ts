@@ -1,7 +1,10 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
-import { readToken } from "../../../src/control-plane/deployments/git/integration-service.ts";
+import {
+  MAX_INTEGRATIONS,
+  readToken,
+} from "../../../src/control-plane/deployments/git/integration-service.ts";
 import { integrations } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
@@ -146,6 +149,26 @@ describe("changing an integration", () => {
     const other = await created();
     expect((await patch(other.id, { name })).status).toBe(409);
     await created({ name }, theirs.editor);
+  });
+
+  test("a workspace has a maximum number of them", async () => {
+    const full = await workspace();
+    const { id } = await created({}, full.editor);
+    const [{ installation_id: _, ...row } = { installation_id: 0 }] = await database(env)
+      .select()
+      .from(integrations)
+      .where(eq(integrations.id, id));
+    const copies = `WITH RECURSIVE n (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+      INSERT INTO integrations (${Object.keys(row).join(", ")})
+      SELECT ${Object.keys(row)
+        .map((name) => (name === "id" || name === "name" ? `${name} || n` : name))
+        .join(", ")} FROM n JOIN integrations WHERE id = ?`;
+    await env.DB.prepare(copies).bind(MAX_INTEGRATIONS, id).run();
+    const json = { name: "more", token: TOKEN };
+    const more = await api(PATH, { key: full.editor, json });
+    expect([more.status, await more.text()]).toEqual([409, expect.stringContaining("at most")]);
+    expect((await remove(id, full.admin)).status).toBe(204);
+    await created({}, full.editor);
   });
 
   test("a deployment changes its integration, and one in use is not deleted", async () => {

@@ -5,7 +5,12 @@ import { decrypt, encrypt } from "../../../shared/crypto/crypto.ts";
 import { assertReachable } from "../../../shared/egress/egress.ts";
 import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
-import { inWorkspace, isUniqueViolation, ownRow } from "../../../shared/storage/sql.ts";
+import {
+  insertBelow,
+  inWorkspace,
+  isUniqueViolation,
+  ownRow,
+} from "../../../shared/storage/sql.ts";
 import type { StoredSourceConfig } from "../stored.ts";
 import { deployments, integrations } from "../table.ts";
 import { installationToken, toPkcs8 } from "./app-token.ts";
@@ -18,6 +23,9 @@ import {
 
 export type IntegrationRow = typeof integrations.$inferSelect;
 
+/** Maximum number of integrations of a workspace, which the list returns at once. */
+export const MAX_INTEGRATIONS = 500;
+
 /** Maximum number of deployments that the error of a refused deletion names. */
 const LISTED_USERS = 5;
 
@@ -28,19 +36,21 @@ export async function createIntegration(
   assertMay(ctx, "write");
   assertReachable(ctx.env, "builds", { api_url });
   const id = newId();
-  const [row] = await ctx.db
-    .insert(integrations)
-    .values({
-      id,
-      workspace_id: ctx.caller.workspace_id,
-      name,
-      api_url,
-      created_at: new Date().toISOString(),
-      ...(await seal(ctx, id, { token, app })),
-    })
-    .returning()
-    .catch((error: unknown) => refuseName(name, error));
-  return toIntegration(row);
+  const inserted = {
+    id,
+    workspace_id: ctx.caller.workspace_id,
+    name,
+    api_url,
+    created_at: new Date().toISOString(),
+    ...(await seal(ctx, id, { token, app })),
+  };
+  const limit = { limit: MAX_INTEGRATIONS, where: inWorkspace(ctx, integrations) };
+  const row = await insertBelow(ctx.db, integrations, inserted, limit).catch((error: unknown) =>
+    refuseName(name, error),
+  );
+  if (row !== undefined) return toIntegration(row);
+  const text = `A workspace has at most ${MAX_INTEGRATIONS} integrations: delete one that no deployment uses.`;
+  throw new AppError("conflict", text);
 }
 
 /** Updates an integration. A running attempt of a build keeps the token that it has read. */
