@@ -86,6 +86,9 @@ test("a URL is good for one upload", async () => {
   expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
   const kept = await (await env.ARTIFACTS.get(object_path))?.text();
   expect(kept).toBe(both[0]?.status === 200 ? "one" : "two");
+  expect((await put(upload_url, "larger")).status).toBe(409);
+  const counted = env.DB.prepare("SELECT bytes FROM uploads WHERE object_path = ?");
+  expect(await counted.bind(object_path).first("bytes")).toBe(3);
 });
 
 test.each([
@@ -220,8 +223,6 @@ test("uploads that no revision uses take a bounded number of bytes of a workspac
       .bind(bytes, first.object_path)
       .run();
   await sized(MAX_UNUSED_BYTES);
-  // A repeated upload does not replace the object, so its size does not either.
-  expect((await put(first.upload_url, "x")).status).toBe(409);
   const refused = await put(second.upload_url);
   expect(refused.status).toBe(402);
   expect(await refused.text()).toContain("Create revisions of them, or wait");

@@ -67,10 +67,11 @@ export async function receiveUpload(
   const key = objectPath(upload);
   await reserve(env, upload, bytes);
   const stored = await store(env, key, request.body).catch(async (error: unknown) => {
-    if ((await env.ARTIFACTS.head(key)) === null) await countBytes(env, key, 0);
+    await countStored(env, key);
     throw error;
   });
   if (stored === null) {
+    await countStored(env, key);
     const text = "The URL was used before: create another upload URL.";
     throw new AppError("conflict", text);
   }
@@ -115,8 +116,14 @@ function store(env: Env, key: string, body: Request["body"]): Promise<R2Object |
 }
 
 /**
- * Sets the size. A failed attempt sets 0 and keeps the row for the sweep: a concurrent attempt may store the object.
+ * Sets the size after a failed attempt, 0 without an object. Keeps the row for the sweep: a concurrent attempt may store
+ * the object.
  */
+async function countStored(env: Env, object_path: string): Promise<void> {
+  const object = await env.ARTIFACTS.head(object_path);
+  await countBytes(env, object_path, object?.size ?? 0);
+}
+
 async function countBytes(env: Env, object_path: string, bytes: number): Promise<void> {
   await database(env).update(uploads).set({ bytes }).where(eq(uploads.object_path, object_path));
 }
