@@ -68,7 +68,10 @@ test("an issuer's keys are found where it moves them, and stay known while it is
   expect(requests).toHaveLength(3);
 });
 
-test("an issuer that does not answer as one is a 503", async () => {
-  const failure = issuerKeys(`${issuer}/elsewhere`);
-  await expect(failure).rejects.toMatchObject({ code: "unavailable" });
+test("an issuer that does not answer as one is a 503, and is not called for each request", async () => {
+  const failure = () => issuerKeys(`${issuer}/elsewhere`);
+  requests.splice(0);
+  for (let n = 0; n < 5; n++)
+    await expect(failure()).rejects.toMatchObject({ code: "unavailable" });
+  expect(requests).toEqual(["/elsewhere/.well-known/openid-configuration"]);
 });

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { createRemoteJWKSet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { AppError } from "../../shared/errors.ts";
+import { TtlCache } from "../../shared/work/ttl-cache.ts";
 
 export type Issuer = { issuer: string; audience: string; keys: JWTVerifyGetKey };
 export type TokenIdentity = { subject: string; email: string | null; expires_at_ms: number };
@@ -15,6 +16,12 @@ const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
 /** How long a discovery document is used before it is read again: an issuer may move its keys. */
 const DISCOVERY_MS = 600_000;
+
+type KeySetAddress = { jwks_uri: string } | { error: unknown };
+
+/** Only failures are cached: anonymous requests must not each call an issuer that is down. */
+const FAILURE_MS = 5000;
+const discoveries = new TtlCache<KeySetAddress>((found) => ("error" in found ? FAILURE_MS : 0));
 
 type KeySet = { keys: JWTVerifyGetKey; jwks_uri: string; read_at_ms: number };
 const keySets = new Map<string, KeySet>();
@@ -78,6 +85,17 @@ export async function issuerKeys(issuer: string, now = Date.now()): Promise<JWTV
 }
 
 async function discoverKeys(issuer: string): Promise<string> {
+  const found = await discoveries.get(issuer, () =>
+    readDiscovery(issuer).then(
+      (jwks_uri) => ({ jwks_uri }),
+      (error: unknown) => ({ error }),
+    ),
+  );
+  if ("error" in found) throw found.error;
+  return found.jwks_uri;
+}
+
+async function readDiscovery(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(5000) });
