@@ -227,6 +227,23 @@ describe("authenticate", () => {
     expect((await authenticate(key, { ...input, user_id: "another" })).status).toBe("pending");
   });
 
+  test("is audited when it begins a consent, not for a stored token", async () => {
+    const { key, owner } = await ada();
+    const token_id = await tokenOf(ours, owner, down);
+    const input = { provider: down, token_id };
+    const logged = async () => {
+      const answer = await api("/v1/audit-logs?action=authenticateOAuth&limit=1", {
+        key: ours.admin,
+      });
+      return JSON.stringify(await answer.json());
+    };
+    const before = await logged();
+    expect(await authenticate(key, input)).toMatchObject({ status: "completed" });
+    expect(await logged()).toBe(before);
+    const { auth_id } = await authenticate(key, { ...input, force_new: true });
+    expect(await logged()).toContain(auth_id);
+  });
+
   test("answers 404 for the id of another user's token", async () => {
     const { owner } = await ada();
     const token_id = await tokenOf(ours, owner, down);

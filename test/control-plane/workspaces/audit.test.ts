@@ -205,9 +205,9 @@ test("operations are named so that those which only read are known", () => {
 
 test("successes, refusals and server errors are recorded, other client errors are not", () => {
   for (const status of [200, 201, 204, 207, 403, 500, 503])
-    expect(isWorthRecording(status, [])).toBe(true);
+    expect(isWorthRecording("createX", status, [])).toBe(true);
   for (const status of [400, 401, 404, 409, 422, 429])
-    expect(isWorthRecording(status, [])).toBe(false);
+    expect(isWorthRecording("createX", status, [])).toBe(false);
 });
 
 test("resources are the ids of the path, the query and the created resource", () => {

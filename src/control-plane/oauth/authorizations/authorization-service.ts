@@ -144,6 +144,7 @@ async function beginAuthorization(
 ): Promise<Authentication> {
   assertRate(ctx, CONSENTS);
   const [auth_id, state, now] = [newId(), randomToken(STATE_LENGTH), Date.now()];
+  ctx.audited = [{ name: "auth_id", id: auth_id }];
   const verifier = provider.uses_pkce ? randomToken(VERIFIER_LENGTH) : "";
   const redirect_uri = redirectUri(ctx.env, origin, provider.provider_id);
   const pending = ctx.db.insert(oauth_authorizations).values({

@@ -22,7 +22,7 @@ export function audit(findOperation: FindOperation) {
     const { status } = c.res;
     if (action === null || !isChanging(c.req.method, action)) return;
     const { audited = [] } = c.var.ctx;
-    if (!isWorthRecording(status, audited)) return;
+    if (!isWorthRecording(action, status, audited)) return;
     if (status === 403 && !tryCount(c.var.ctx, REFUSALS)) return;
     const resources = resourcesOf(c.req.param(), c.req.queries(), await answerOf(c), audited);
     const change = { request_id: c.var.requestId, action, resources, status };

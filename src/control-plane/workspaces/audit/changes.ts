@@ -22,12 +22,20 @@ export function isChanging(method: string, operationId: string): boolean {
   );
 }
 
+/** Operations that change something only when they add resources to `ctx.audited`: most calls return a stored token. */
+const MOSTLY_READING = ["authenticateOAuth"];
+
 /**
  * Selects successes, refusals (403), and errors after which a part may have changed: those of the server (5xx), and
  * those of operations that added resources to `ctx.audited`. Other responses changed nothing.
  */
-export function isWorthRecording(status: number, audited: readonly Resource[]): boolean {
-  return status < 400 || status === 403 || status >= 500 || audited.length > 0;
+export function isWorthRecording(
+  action: string,
+  status: number,
+  audited: readonly Resource[],
+): boolean {
+  if (status === 403 || audited.length > 0) return true;
+  return !MOSTLY_READING.includes(action) && (status < 400 || status >= 500);
 }
 
 /** Returns ids of the path, the query and the created resource, and those that the operation adds in `ctx.audited`. */
