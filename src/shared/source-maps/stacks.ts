@@ -1,4 +1,4 @@
-import { findOrigins } from "./mappings.ts";
+import { findOrigins, type SourceOrigin } from "./mappings.ts";
 
 /**
  * A source map of a bundle. `sourcesContent` holds the files of the repository, and `null` for packages and for files
@@ -23,24 +23,42 @@ export function hasFrames(text: string): boolean {
   return text.includes(`${MAIN_MODULE}:`);
 }
 
-/** Replaces positions of the bundle by those of the sources. Appends the source line of the first frame that has one. */
-export function mapStack(map: SourceMap, text: string): string {
-  const { mapped, excerpt } = mapFrames(map, text);
-  return excerpt === null ? mapped : `${mapped}\n\n${excerpt}`;
+/**
+ * Replaces positions of the bundle by those of the sources. Appends to each text the source line of its first frame that
+ * has one. Reads the map once for all texts.
+ */
+export function mapStacks(map: SourceMap, texts: readonly string[]): string[] {
+  return mapFrames(map, texts).map(({ mapped, excerpt }) =>
+    excerpt === null ? mapped : `${mapped}\n\n${excerpt}`,
+  );
 }
 
 /** Returns the position and the source line of the first frame of `stack` whose source the map has, or `null`. */
 export function excerptOf(map: SourceMap, stack: string): string | null {
-  return mapFrames(map, stack).excerpt;
+  return mapFrames(map, [stack])[0]?.excerpt ?? null;
 }
 
-function mapFrames(map: SourceMap, text: string): { mapped: string; excerpt: string | null } {
-  const frames = [...text.matchAll(FRAME)].slice(0, MAX_FRAMES);
-  const positions = frames.map(([, line, column]) => ({
+type MappedText = { mapped: string; excerpt: string | null };
+
+function mapFrames(map: SourceMap, texts: readonly string[]): MappedText[] {
+  const frames = texts.map((text) => [...text.matchAll(FRAME)].slice(0, MAX_FRAMES));
+  const positions = frames.flat().map(([, line, column]) => ({
     line: Number(line) - 1,
     column: Number(column) - 1,
   }));
   const origins = findOrigins(map.mappings, positions);
+  return texts.map((text, at) => {
+    const own = frames[at] ?? [];
+    return withOrigins(map, text, own, origins.splice(0, own.length));
+  });
+}
+
+function withOrigins(
+  map: SourceMap,
+  text: string,
+  frames: RegExpExecArray[],
+  origins: (SourceOrigin | null)[],
+): MappedText {
   let [mapped, end] = ["", 0];
   let excerpt: string | null = null;
   for (const [at, frame] of frames.entries()) {

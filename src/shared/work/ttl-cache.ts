@@ -50,7 +50,10 @@ export class TtlCache<T> {
   }
 
   #set(key: string, value: T) {
-    if (this.#entries.size >= this.#maxEntries) this.#entries.clear();
+    this.#entries.delete(key);
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined && this.#entries.size >= this.#maxEntries)
+      this.#entries.delete(oldest);
     this.#entries.set(key, {
       value,
       expires_at: Date.now() + this.#ttlMs(value),

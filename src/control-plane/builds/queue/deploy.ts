@@ -1,6 +1,6 @@
 import type { AgentEntrypoint } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
-import { excerptOf, hasFrames, mapStack } from "../../../shared/source-maps/stacks.ts";
+import { excerptOf, hasFrames, mapStacks } from "../../../shared/source-maps/stacks.ts";
 import { withTimeout } from "../../../shared/work/timeout.ts";
 import { agentIsolate } from "../../deployments/isolate/isolate.ts";
 import { readVariables } from "../../deployments/isolate/revision-code.ts";
@@ -75,10 +75,10 @@ async function failLoad(env: Env, build: RevisionBuild, failure: Failure): Promi
   const line = stack ?? `${error}: ${message}`;
   if (map === null) return failBuild(env, build, "graph_load_failed", message, line);
   // Errors of the runtime for a failed load have the stack in their message.
-  const text = hasFrames(message) ? mapStack(map, message) : message;
+  const [text = message, mapped = line] = mapStacks(map, [message, line]);
   const excerpt = hasFrames(message) ? null : excerptOf(map, stack ?? "");
   const status = excerpt === null ? text : `${text}\n\n${excerpt}`;
-  return failBuild(env, build, "graph_load_failed", status, mapStack(map, line));
+  return failBuild(env, build, "graph_load_failed", status, mapped);
 }
 
 /** Fails a build whose webhook headers name unset variables. The builder cannot check this: it has no secrets. */

@@ -2,6 +2,7 @@ import { and, eq } from "drizzle-orm";
 import { z } from "zod";
 import { database } from "../../../shared/context.ts";
 import type { SourceMap } from "../../../shared/source-maps/stacks.ts";
+import { MemoryBudget } from "../../../shared/work/memory-budget.ts";
 import { TtlCache } from "../../../shared/work/ttl-cache.ts";
 import { mapKeyOf } from "../../builds/contract.ts";
 import { revisions } from "../table.ts";
@@ -29,10 +30,25 @@ export async function readSourceMap(
   return StoredMap.safeParse(json).data ?? null;
 }
 
+/**
+ * Admits one read at a time, because a budget of no bytes admits one holder: the deliveries of runs that fail together
+ * find the map in the cache.
+ */
+const reads = new MemoryBudget(0);
+
+type RevisionIds = { deployment_id: string; revision_id: string };
+
 /** @returns the source map of a revision, cached: an agent that fails may fail often */
-export function sourceMapOf(
+export function sourceMapOf(env: Env, ids: RevisionIds): Promise<SourceMap | null> {
+  return reads.hold(async (reserve) => {
+    await reserve(1);
+    return findSourceMap(env, ids);
+  });
+}
+
+function findSourceMap(
   env: Env,
-  { deployment_id, revision_id }: { deployment_id: string; revision_id: string },
+  { deployment_id, revision_id }: RevisionIds,
 ): Promise<SourceMap | null> {
   return maps.get(revision_id, async () => {
     const [row] = await database(env)

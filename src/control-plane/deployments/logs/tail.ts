@@ -1,5 +1,5 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { hasFrames, mapStack } from "../../../shared/source-maps/stacks.ts";
+import { hasFrames, mapStacks } from "../../../shared/source-maps/stacks.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { backoff, retry } from "../../../shared/work/backoff.ts";
 import { Batcher } from "../../../shared/work/batcher.ts";
@@ -70,10 +70,13 @@ export async function appendLines(env: Env, props: TailProps, lines: AgentLine[]
 }
 
 async function mapLines(env: Env, props: TailProps, lines: AgentLine[]): Promise<AgentLine[]> {
-  const stacks = new Set(lines.filter(({ message }) => hasFrames(message)).slice(0, MAX_STACKS));
-  const map = stacks.size === 0 ? null : await sourceMapOf(env, props);
+  const stacks = lines.filter(({ message }) => hasFrames(message)).slice(0, MAX_STACKS);
+  const map = stacks.length === 0 ? null : await sourceMapOf(env, props);
   if (map === null) return lines;
-  return lines.map((line) =>
-    stacks.has(line) ? { ...line, message: mapStack(map, line.message) } : line,
+  const texts = mapStacks(
+    map,
+    stacks.map(({ message }) => message),
   );
+  const mapped = new Map(stacks.map((line, at) => [line, texts[at]]));
+  return lines.map((line) => ({ ...line, message: mapped.get(line) ?? line.message }));
 }
