@@ -87,6 +87,15 @@ test("a trace that began before the rate was set stays whole", async () => {
   expect(stored.find(({ id }) => id === before.id)?.end_time).not.toBeNull();
 });
 
+test("the same rate again stores nothing of a trace that it has left out", async () => {
+  const project = await projectWith(0);
+  const root = wireRun(PROJECT, {}, { at: Date.now() + 5 });
+  expect((await batch(ours.editor, [root])).status).toBe(202);
+  expect((await setRate(project, 0)).status).toBe(200);
+  await batch(ours.editor, [], [ended(root)]);
+  expect(await storedRuns(project)).toEqual([]);
+});
+
 test("a rate of 0 stores no spans either, and null stores all again", async () => {
   const project = await projectWith(0);
   const trace = hexId(16);

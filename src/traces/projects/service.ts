@@ -116,7 +116,7 @@ export async function updateProject(
 ): Promise<Project> {
   const { legal_hold: hold, ...fields } = change;
   assertMay(ctx, hold == null ? "write" : "delete");
-  await findProject(ctx, project_id);
+  const before = await findProject(ctx, project_id);
   const now = new Date().toISOString();
   await ctx.db
     .update(projects)
@@ -126,7 +126,7 @@ export async function updateProject(
         held_since: hold ? sql`coalesce(${projects.held_since}, ${now})` : null,
       }),
       ...(change.trace_tier === null ? { trace_tier: null } : {}),
-      ...toSampling(change.sampling_rate),
+      ...(change.sampling_rate !== before.sampling_rate && toSampling(change.sampling_rate)),
       ...(change.redactions === null ? { redactions: null } : {}),
       updated_at: now,
     })
