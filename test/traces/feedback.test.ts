@@ -1,7 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { toFeedbackStats } from "../../src/traces/aggregates/feedback-totals.ts";
+import { TracePartition } from "../../src/traces/object/object.ts";
 import { FeedbackLookup } from "../../src/traces/reads/feedback-lookup.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { dayAt } from "./support/expiry.ts";
@@ -214,4 +215,73 @@ test("lists filter by fields and time of feedback", async () => {
   expect(await keys("min_created_at=2024-01-01T00:00:00Z")).toEqual(["a", "b"]);
   expect(await keys("max_created_at=2024-01-01T00:00:00")).toEqual([]);
   expect([scored.key, commented.key]).toEqual(["a", "b"]);
+});
+
+test("feedback of a run is listed below its project alone", async () => {
+  const run = wireRun("placed");
+  await batch(ours.editor, [run, wireRun("elsewhere")]);
+  await give({ run_id: run.id, key: "k", score: 1 });
+  const [placed, elsewhere] = [
+    await projectId(ours.viewer, "placed"),
+    await projectId(ours.viewer, "elsewhere"),
+  ];
+  expect(await list(`run=${run.id}&session=${placed}`)).toHaveLength(1);
+  expect(await list(`run=${run.id}&session=${elsewhere}`)).toEqual([]);
+  const unknown = await api(`/feedback?run=${run.id}&session=${crypto.randomUUID()}`, {
+    key: ours.viewer,
+  });
+  expect(unknown.status).toBe(404);
+});
+
+test("changes of different fields of feedback at the same moment are both kept", async () => {
+  const run = wireRun("changed at once");
+  await batch(ours.editor, [run]);
+  const { id } = await (await give({ run_id: run.id, key: "k", score: 1 })).json<Feedback>();
+  const change = (json: object) =>
+    api(`/feedback/${id}`, { key: ours.editor, method: "PATCH", json });
+  const { getFeedback } = TracePartition.prototype;
+  const read = vi.spyOn(TracePartition.prototype, "getFeedback");
+  const both = Promise.withResolvers<void>();
+  read.mockImplementation(async function (this: TracePartition, feedback_id) {
+    const row = await getFeedback.call(this, feedback_id);
+    if (read.mock.calls.length === 2) both.resolve();
+    await both.promise;
+    return row;
+  });
+  const answers = await Promise.all([change({ score: 0 }), change({ comment: "bad" })]);
+  read.mockRestore();
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect(await list(`run=${run.id}`)).toMatchObject([{ score: 0, comment: "bad" }]);
+});
+
+test("a change of feedback that is deleted at the same moment is a 404 and brings nothing back", async () => {
+  const run = wireRun("deleted at once");
+  await batch(ours.editor, [run]);
+  const { id } = await (await give({ run_id: run.id, key: "k", score: 1 })).json<Feedback>();
+  const { getFeedback } = TracePartition.prototype;
+  const read = vi.spyOn(TracePartition.prototype, "getFeedback");
+  read.mockImplementationOnce(async function (this: TracePartition, feedback_id) {
+    const row = await getFeedback.call(this, feedback_id);
+    await api(`/feedback/${id}`, { key: ours.admin, method: "DELETE" });
+    return row;
+  });
+  const json = { comment: "late" };
+  const changed = await api(`/feedback/${id}`, { key: ours.editor, method: "PATCH", json });
+  read.mockRestore();
+  expect(changed.status).toBe(404);
+  expect(await list(`run=${run.id}`)).toEqual([]);
+});
+
+test("feedback that is stored again after its deletion is found by its id", async () => {
+  const run = wireRun("again");
+  await batch(ours.editor, [run]);
+  const json = { id: crypto.randomUUID(), run_id: run.id, key: "k", score: 1 };
+  await give(json);
+  await api(`/feedback/${json.id}`, { key: ours.admin, method: "DELETE" });
+  await give(json);
+  const project_id = (await projectId(ours.viewer, "again")) ?? "";
+  const name = `${project_id}/${new Date(AT).toISOString().slice(0, 10)}/0`;
+  const partition = env.PARTITIONS.getByName(name) as DurableObjectStub<TracePartition>;
+  await runInDurableObject(partition, (object) => object.alarm());
+  expect((await api(`/feedback/${json.id}`, { key: ours.viewer })).status).toBe(200);
 });

@@ -50,7 +50,7 @@ export async function getFeedback(ctx: Context, feedback_id: string): Promise<Fe
   return toFeedback(row, partition);
 }
 
-/** Changes the fields in the request, and keeps all others. */
+/** Changes the fields in the request, and keeps all others, also those that another request changes. */
 export async function updateFeedback(
   ctx: Context,
   feedback_id: string,
@@ -59,15 +59,25 @@ export async function updateFeedback(
   assertMay(ctx, "write");
   assertTraceRate(ctx, "feedback");
   const { row, partition } = await findFeedback(ctx, feedback_id);
+  const object = tracePartition(ctx.env, partition);
+  for (let before: FeedbackRow | null = row; before !== null; ) {
+    const changed = changedRow(before, change);
+    if (await object.replaceFeedback(partition, before.body, changed)) {
+      return toFeedback(changed, partition);
+    }
+    before = await object.getFeedback(feedback_id);
+  }
+  throw notFound("Feedback", feedback_id);
+}
+
+function changedRow(row: FeedbackRow, change: FeedbackUpdateRequest): FeedbackRow {
   const { created_at, run_id, id, source } = row;
   const sent = { ...parseObject(row.body), created_at };
   const fields = FeedbackCreateRequest.parse({ ...sent, ...change });
-  const changed = {
+  return {
     ...toRow({ ...fields, run_id, id }, ["body"]),
     ...{ source, modified_at: new Date().toISOString() },
   };
-  await tracePartition(ctx.env, partition).putFeedback(partition, [changed]);
-  return toFeedback(changed, partition);
 }
 
 export async function deleteFeedback(
@@ -206,9 +216,12 @@ async function partitionsOf(
   ctx: Context,
   { run, session }: FeedbackQuery,
 ): Promise<{ partition: PartitionKey; ids: string[] | null }[]> {
-  if (run) return findPartitions(ctx, run);
+  for (const id of session ?? []) await resolveProject(ctx, id);
+  if (run) {
+    const located = await findPartitions(ctx, run);
+    return located.filter(({ partition }) => session?.includes(partition.project_id) ?? true);
+  }
   if (!session) throw invalid(["query", "run"], "required: run or session");
-  for (const id of session) await resolveProject(ctx, id);
   const rows = await ctx.db
     .select({ project_id: partitions.project_id, day: partitions.day, slot: partitions.slot })
     .from(partitions)

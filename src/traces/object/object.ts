@@ -154,6 +154,21 @@ export class TracePartition extends DurableObject<Env> {
     return this.#flush.change(partition, () => this.#store.putFeedback(rows));
   }
 
+  /** Stores a changed row. Returns `false` when the stored row has another body than `before`, or was deleted. */
+  async replaceFeedback(
+    partition: PartitionKey,
+    before: string,
+    row: FeedbackRow,
+  ): Promise<boolean> {
+    const replace = () => {
+      const { exists, feedback } = this.#store;
+      if (!exists || feedback.get(row.id)?.body !== before) return false;
+      this.#store.putFeedback([row]);
+      return true;
+    };
+    return this.#flush.change(partition, replace, (isReplaced) => isReplaced);
+  }
+
   async getFeedback(id: string): Promise<FeedbackRow | null> {
     return this.#store.exists ? this.#store.feedback.get(id) : null;
   }

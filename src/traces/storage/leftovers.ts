@@ -102,9 +102,17 @@ export class Leftovers {
 
   /** Records the arriving runs whose location may be deleted, because it was that of a deleted run. */
   addArrivals(changes: RunChange[]): void {
-    if (this.#unlocated.size === 0) return;
-    const entries = changes.map(entryOf).filter((entry) => this.#unlocated.has(entry));
-    if (entries.length > 0) this.add("relocate", entries);
+    if (this.#unlocated.size > 0) this.#addArrived(changes.map(entryOf));
+  }
+
+  /** Records arriving feedback like runs. */
+  addFeedback(ids: string[]): void {
+    this.#addArrived(ids);
+  }
+
+  #addArrived(entries: string[]): void {
+    const unlocated = entries.filter((entry) => this.#unlocated.has(entry));
+    if (unlocated.length > 0) this.add("relocate", unlocated);
   }
 
   get isEmpty(): boolean {
@@ -112,7 +120,7 @@ export class Leftovers {
   }
 
   /**
-   * Lists entries. Removes obsolete ones before: `location` of runs or traces that were created again, and `relocate` of
+   * Lists entries. Removes obsolete ones before: `location` of what was created again, and `relocate` of
    * those that were deleted again.
    */
   list(kind: LeftoverKind, limit: number): string[] {
@@ -132,8 +140,13 @@ export class Leftovers {
 
   #isStored(entry: string): boolean {
     const [id = "", trace_id] = entry.split("/");
-    if (trace_id === undefined) return this.#runs.storedIds([id]).length > 0;
+    if (trace_id === undefined)
+      return this.#runs.storedIds([id]).length > 0 || this.#hasFeedback(id);
     return this.#runs.ofTrace(trace_id).some((run) => sharedId(run.id) === id);
+  }
+
+  #hasFeedback(id: string): boolean {
+    return this.#sql.exec("SELECT 1 FROM feedback WHERE id = ?", id).toArray().length > 0;
   }
 
   remove(kind: LeftoverKind, ids: string[]): void {

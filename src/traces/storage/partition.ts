@@ -153,6 +153,7 @@ export class PartitionStore {
     let kept: KeptFields[] = [];
     this.change(() => {
       kept = rows.map((row) => this.feedback.put(row));
+      this.leftovers.addFeedback(rows.map(({ id }) => id));
     });
     const ids = rows.map(({ run_id }) => run_id);
     this.#extendTraces([...this.feedback.extendedAmong(ids)]);
