@@ -132,6 +132,14 @@ function markPublished(store: ThreadStore, seq: number | null) {
   store.transaction(() => store.thread.listing.markPublished(seq));
 }
 
+/** Returns a function that changes the thread that the object has now, unless it has been deleted since. */
+function changerOf(store: ThreadStore) {
+  const { deletedThreads } = store;
+  return (change: () => void) => {
+    if (store.exists && store.deletedThreads === deletedThreads) store.transaction(change);
+  };
+}
+
 /** Hands the webhooks of ended runs over to `enqueueWebhook`, one at a time. */
 export function webhookOutbox({ env, store, kv, onFlushed }: Outboxes): Outbox {
   return new Outbox({
@@ -144,10 +152,9 @@ export function webhookOutbox({ env, store, kv, onFlushed }: Outboxes): Outbox {
       await store.durable();
       const webhook = store.exists ? store.webhooks.next() : null;
       if (!webhook) return;
-      const { deletedThreads } = store;
+      const changeThread = changerOf(store);
       await enqueueWebhook(env, store.thread.header(), webhook);
-      if (store.exists && store.deletedThreads === deletedThreads)
-        store.transaction(() => store.webhooks.remove(webhook.run_id));
+      changeThread(() => store.webhooks.remove(webhook.run_id));
     },
     onFailed: (error) => log.error("webhook_not_handed_over", error),
     onFlushed,
@@ -163,10 +170,9 @@ export function traceOutbox({ env, store, kv, retry_ms, onFlushed }: Outboxes): 
     dueAt: () => Date.now() + TRACE_DELAY_MS,
     deliver: async () => {
       const page = store.traces.page();
-      const { deletedThreads } = store;
+      const changeThread = changerOf(store);
       await deliver(env, store.thread.header(), page.rows);
-      if (store.exists && store.deletedThreads === deletedThreads)
-        store.transaction(() => store.traces.remove(page));
+      changeThread(() => store.traces.remove(page));
     },
     onFailed: (error) => log.error("traces_not_delivered", error),
     onFlushed,
